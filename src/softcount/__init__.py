@@ -39,7 +39,7 @@ _MODULES = {
     "select": "softcount.select",
 }
 
-__all__ = ["__version__", *sorted(_NAMES), *sorted(_MODULES)]  # noqa: PLE0604 -- the names are strings of the tables
+__all__ = list(_NAMES) + list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ class KernelFallbackWarning(UserWarning):
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn's own class, so that existing filters apply, loaded late because importing it takes a second.
+    # scikit-learn's own class, so that existing filters apply; loaded late, for importing it takes a second.
     if name == "ConvergenceWarning":
         from sklearn.exceptions import ConvergenceWarning
 
