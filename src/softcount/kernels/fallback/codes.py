@@ -1,0 +1,93 @@
+"""Categorical cells: every cell of a row picks one row of a table of all columns' levels."""
+
+import numpy as np
+
+from softcount.kernels.arrays import ClassCodes, FloatArray, NumberArray
+from softcount.kernels.fallback.checks import check_shape
+from softcount.kernels.fallback.csr import csr_accumulate, csr_class_counts, csr_scores
+
+
+def codes_scores(codes: NumberArray, offsets: NumberArray, table: FloatArray, out: FloatArray) -> None:
+    r"""Add, for every cell that is present, the table row of its level.
+
+    .. math:: \text{out}_{ik} \mathrel{+}= \sum_{j : \text{present}} t_{o_j + c_{ij},\, k}
+
+    Parameters
+    ----------
+    codes : ndarray of int32, int16 or uint8, shape (n_rows, n_features)
+        Level of each cell; missing is -1, or 255 when the codes are uint8.
+    offsets : ndarray of int64, shape (n_features + 1,)
+        Column ``j`` owns the table rows ``offsets[j]:offsets[j + 1]``.
+    table : ndarray of float64, shape (offsets[-1], n_classes)
+        Log-probabilities; may hold ``-inf``.
+    out : ndarray of float64, shape (n_rows, n_classes)
+        Added to in place.
+    """
+    check_shape("table", table, (int(offsets[-1]), out.shape[-1]))
+    indptr, indices = _one_hot(codes, offsets)
+    csr_scores(indptr, indices, None, table, out)
+
+
+def codes_accumulate(codes: NumberArray, offsets: NumberArray, resp: FloatArray, out: FloatArray) -> None:
+    r"""Add each row's responsibilities to the levels of its cells.
+
+    .. math:: \text{out}_{o_j + l,\, k} \mathrel{+}= \sum_{i : c_{ij} = l} r_{ik}
+
+    Parameters
+    ----------
+    codes, offsets
+        The cells, as in :func:`codes_scores`.
+    resp : ndarray of float64, shape (n_rows, n_classes)
+        Responsibilities, already times the row weight.
+    out : ndarray of float64, shape (offsets[-1], n_classes)
+        Added to in place.
+    """
+    check_shape("out", out, (int(offsets[-1]), resp.shape[-1]))
+    indptr, indices = _one_hot(codes, offsets)
+    csr_accumulate(indptr, indices, None, resp, out)
+
+
+def codes_class_counts(
+    codes: NumberArray,
+    offsets: NumberArray,
+    class_codes: ClassCodes,
+    weight: FloatArray | None,
+    out: FloatArray,
+) -> None:
+    r"""Add the weight of each row to the levels of its cells, in the column of its known class.
+
+    .. math:: \text{out}_{o_j + l,\, k} \mathrel{+}= \sum_{i : c_{ij} = l,\, y_i = k} w_i
+
+    Parameters
+    ----------
+    codes, offsets
+        The cells, as in :func:`codes_scores`.
+    class_codes : ndarray of int32, shape (n_rows,)
+        Class of each row; -1 skips the row.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Weight of each row; None means 1.
+    out : ndarray of float64, shape (offsets[-1], n_classes)
+        Added to in place.
+    """
+    check_shape("out", out, (int(offsets[-1]), out.shape[-1]))
+    indptr, indices = _one_hot(codes, offsets)
+    csr_class_counts(indptr, indices, None, class_codes, weight, out)
+
+
+def _one_hot(codes: NumberArray, offsets: NumberArray) -> tuple[NumberArray, NumberArray]:
+    """Return the CSR pattern of the cells that are present, after checking every level."""
+    n_features = codes.shape[1]
+    check_shape("offsets", offsets, (n_features + 1,))
+    missing = codes == (255 if codes.dtype == np.uint8 else -1)
+    levels = codes.astype(np.int64)
+    wrong = ~missing & ((levels < 0) | (levels >= np.diff(offsets)))
+    if wrong.any():
+        row, column = (int(axis[0]) for axis in np.nonzero(wrong))
+        n_levels = int(offsets[column + 1] - offsets[column])
+        raise IndexError(
+            f"codes[{row}, {column}] is {int(codes[row, column])}, "
+            f"expected a level 0 <= code < {n_levels} or missing."
+        )
+    present = ~missing
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    return indptr, (levels + offsets[:-1])[present]
