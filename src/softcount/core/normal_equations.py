@@ -7,13 +7,13 @@ residuals :math:`p_i`, the tally is the one matrix
           = \begin{pmatrix} X^\top W X & X^\top W^{1/2} p \\ \cdot & p^\top p \end{pmatrix},
           \qquad W = \operatorname{diag}(s^2) .
 
-With :math:`s_i^2 = w_i (d\mu/d\eta)^2 / V(\mu)` and the Pearson residual
-:math:`p_i = \sqrt{w_i} (y_i - \mu_i) / \sqrt{V(\mu_i)}` its blocks are the Fisher information, the score and
-Pearson's statistic. It says the same as :math:`X^\top W z = X^\top W X \beta + X^\top W^{1/2} p`, but nothing is
-divided by a weight that may underflow, and repeating the step refines its own rounding errors.
+With :math:`s_i^2 = w_i (d\mu/d\eta)^2 / V(\mu)` and the Pearson residual :math:`p_i = \sqrt{w_i} (y_i -
+\mu_i) / \sqrt{V(\mu_i)}` its blocks are the Fisher information, the score and Pearson's statistic. It says
+the same as :math:`X^\top W z = X^\top W X \beta + X^\top W^{1/2} p`, but nothing is divided by a weight that
+may underflow, and repeating the step refines its own rounding errors.
 
-Columns are shifted by a fixed ``center`` while a chunk lies in the cache: a column around 1e8 loses no digits. The
-table itself is never copied: a lane owns one scratch block of ``chunk rows x columns``.
+Columns are shifted by a fixed ``center`` while a chunk lies in the cache: a column around 1e8 loses no
+digits. The table itself is never copied: a lane owns one scratch block of ``chunk rows x columns``.
 """
 
 from __future__ import annotations

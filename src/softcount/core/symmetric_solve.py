@@ -4,10 +4,10 @@ The system :math:`(G + P)\,\delta = g` is solved as :math:`(D (G + P) D)\,(D^{-1
 :math:`D = \operatorname{diag}(G + P)^{-1/2}`, which makes the answer independent of the units of the columns.
 
 **Collinear columns.** In the scaled system the ``j``-th pivot of a Cholesky factorization without pivoting is
-:math:`1 - R_j^2`, where :math:`R_j^2` is how well the columns *before* ``j`` explain column ``j``. A column whose
-pivot is below ``tolerance`` is a linear combination of the columns before it: it is *aliased*, gets the
-coefficient 0 (R prints ``NA``), and leaves the system. The intercept comes first and is dropped last. With a penalty
-on the column the pivot is large and nothing is aliased.
+:math:`1 - R_j^2`, where :math:`R_j^2` is how well the columns *before* ``j`` explain column ``j``. A column
+whose pivot is below ``tolerance`` is a linear combination of the columns before it: it is *aliased*, gets the
+coefficient 0 (R prints ``NA``), and leaves the system. The intercept comes first and is dropped last. With a
+penalty on the column the pivot is large and nothing is aliased.
 """
 
 from __future__ import annotations
