@@ -1,0 +1,177 @@
+"""The multinomial family: how often each word of a vocabulary occurs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from softcount._types import CodesArray, FloatArray
+from softcount.families._base import Params, prepend_size
+from softcount.families.blocks import Block
+from softcount.families.columns import PseudoCounts
+from softcount.families.linear import LinearFamily
+
+__all__ = ["Multinomial"]
+
+
+class Multinomial(LinearFamily):
+    r"""Multinomial over a vector of counts: :math:`p(x) = \frac{n!}{\prod_j x_j!} \prod_j \theta_j^{x_j}`.
+
+    The event is the whole vector: the last axis of ``log_prob`` runs over the words. As the model of a block's columns
+    (class axis last) the score is that of the *sequence* of words, :math:`\sum_j x_{ij} \log\theta_{jk}`, without the
+    coefficient, which contains no class. A missing count says nothing: the tokens that were seen are what is scored.
+
+    Examples
+    --------
+    >>> family = Multinomial()
+    >>> float(family.log_prob([2, 1], family.parameters([0.5, 0.5])).round(4))
+    -0.9808
+    """
+
+    name = "multinomial"
+    support = "counts of 0 or more"
+    event_ndim = 1
+
+    def parameters(self, prob: ArrayLike) -> Params:
+        """Parameters from the probabilities of the words, along the last axis."""
+        with np.errstate(divide="ignore"):
+            return {"log_prob": np.log(np.asarray(prob, dtype=np.float64))}
+
+    def natural(self, params: Params) -> FloatArray:
+        r""":math:`\eta_j = \log\theta_j`."""
+        return np.asarray(params["log_prob"])
+
+    def from_natural(self, natural: ArrayLike) -> Params:
+        """The words' probabilities, normalized."""
+        eta = np.asarray(natural, dtype=np.float64)
+        return {"log_prob": eta - np.logaddexp.reduce(eta, axis=-1, keepdims=True)}
+
+    def log_normalizer(self, natural: ArrayLike, n_trials: ArrayLike = 1.0) -> FloatArray:
+        r""":math:`A(\eta) = n \log\sum_j e^{\eta_j}` for a total of ``n_trials`` words."""
+        eta = np.asarray(natural, dtype=np.float64)
+        return np.asarray(np.asarray(n_trials) * np.logaddexp.reduce(eta, axis=-1))
+
+    def stats(self, x: ArrayLike) -> FloatArray:
+        """:math:`u(x) = x`."""
+        return np.asarray(x, dtype=np.float64)
+
+    def log_base(self, x: ArrayLike) -> FloatArray:
+        r"""The logarithm of the multinomial coefficient."""
+        x = np.asarray(x, dtype=np.float64)
+        inside = gammaln(x.sum(axis=-1) + 1.0) - gammaln(x + 1.0).sum(axis=-1)
+        return np.asarray(np.where(self.in_support(x).all(axis=-1), inside, -np.inf))
+
+    def mean_stats(self, params: Params, n_trials: ArrayLike = 1.0) -> FloatArray:
+        r""":math:`n\theta`."""
+        return np.asarray(np.asarray(n_trials)[..., None] * np.exp(params["log_prob"]))
+
+    def cov_stats(self, params: Params, n_trials: ArrayLike = 1.0) -> FloatArray:
+        r""":math:`n(\mathrm{diag}(\theta) - \theta\theta^\top)`."""
+        theta = np.exp(params["log_prob"])
+        cov = theta[..., :, None] * (np.eye(theta.shape[-1]) - theta[..., None, :])
+        return np.asarray(np.asarray(n_trials)[..., None, None] * cov)
+
+    def from_mean_stats(self, mean: ArrayLike) -> Params:
+        r""":math:`\theta` is proportional to the mean counts."""
+        mean = np.asarray(mean, dtype=np.float64)
+        return self.parameters(mean / mean.sum(axis=-1, keepdims=True))
+
+    def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
+        r""":math:`\log h(x) + \sum_j x_j \log\theta_j`, with zero times minus infinity taken as zero."""
+        x = np.asarray(x, dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            terms = np.where(x == 0.0, 0.0, x * params["log_prob"])
+        return np.asarray(terms.sum(axis=-1) + self.log_base(x))
+
+    def sample(
+        self,
+        params: Params,
+        rng: np.random.Generator,
+        size: int | tuple[int, ...] | None = None,
+        n_trials: ArrayLike = 1,
+    ) -> NDArray[Any]:
+        """Draw count vectors with ``n_trials`` words each."""
+        prob = np.exp(params["log_prob"])
+        prob = prob / prob.sum(axis=-1, keepdims=True)
+        shape = prepend_size(size, prob.shape[:-1])
+        return rng.multinomial(np.broadcast_to(n_trials, shape), prob, size=shape or None)
+
+    def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
+        """Non-negative (fractions are allowed: tf-idf weights are counts here) or missing."""
+        x = np.asarray(x)
+        if x.dtype.kind in "ub":
+            return np.ones(x.shape, dtype=bool)
+        return np.asarray(((x >= 0) & ~np.isinf(x)) | np.isnan(x))
+
+    # ---- columns of a block: class axis last, words first
+    def table(self, params: Params) -> tuple[FloatArray, FloatArray | None]:
+        r"""Slopes :math:`\log\theta_{jk}`, no constants."""
+        return params["log_prob"], None
+
+    def row_base(self, block: Block) -> FloatArray | None:
+        """None: rows are scored as sequences of words."""
+        return None
+
+    def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
+        r""":math:`\theta_{jk} = (s_{jk} + a) / \sum_j (s_{jk} + a)`; a class without words gets the same for all."""
+        smoothed = statistics["sum"] + prior.alpha
+        total = smoothed.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_prob = np.where(total > 0.0, np.log(smoothed) - np.log(total), -np.log(smoothed.shape[0]))
+        return {"log_prob": log_prob}
+
+    def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
+        """The prior itself: its pseudo-observations are one of each word."""
+        return prior
+
+    def needs_anchor(self, prior: Any) -> bool:
+        """Never."""
+        return False
+
+    def log_prior(self, params: Params, prior: PseudoCounts) -> float:
+        r""":math:`\sum a \log\theta`, a Dirichlet(a + 1) density up to its constant."""
+        alpha = np.broadcast_to(prior.alpha, params["log_prob"].shape)
+        with np.errstate(invalid="ignore"):
+            return float(np.where(alpha > 0.0, alpha * params["log_prob"], 0.0).sum())
+
+    def n_parameters(self, params: Params) -> int:
+        """All but one word per class."""
+        n_words, n_classes = params["log_prob"].shape
+        return (n_words - 1) * n_classes
+
+    def draw(
+        self, params: Params, codes: CodesArray, rng: np.random.Generator, length: ArrayLike = 100
+    ) -> NDArray[Any]:
+        """Rows of word counts, ``length`` words each."""
+        prob = np.exp(params["log_prob"]).T
+        prob = prob / prob.sum(axis=1, keepdims=True)
+        lengths = np.broadcast_to(length, codes.shape)
+        return np.array(
+            [rng.multinomial(n, prob[k]) for n, k in zip(lengths, codes, strict=True)], dtype=np.float64
+        ).reshape(codes.shape[0], prob.shape[1])
+
+    def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
+        """Evidence per word."""
+        from softcount.families.blocks import SparseBlock
+
+        if isinstance(block, SparseBlock):
+            return super().column_scores(params, block, weights)
+        counts = np.asarray(block.numbers, dtype=np.float64)
+        cells = np.zeros(counts.shape)
+        for k in range(weights.shape[1]):
+            share = weights[:, k, None]
+            with np.errstate(invalid="ignore"):
+                cells += np.where((counts == 0.0) | (share == 0.0), 0.0, share * counts * params["log_prob"][:, k])
+        return cells, np.zeros(counts.shape[0])
+
+    def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
+        r""":math:`\theta_{jk} \log(\theta_{jk} / \theta_{j,-k})`: what the word adds to the divergence of the class."""
+        theta = np.exp(params["log_prob"])
+        share = class_weight / class_weight.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = np.where(share < 1.0, ((theta @ share)[:, None] - share * theta) / (1.0 - share), theta)
+            gap = theta * (params["log_prob"] - np.log(np.maximum(rest, 0.0)))
+        return np.asarray(np.where(theta > 0.0, gap, 0.0))

@@ -1,0 +1,157 @@
+"""Sufficient statistics: what a pass over the rows leaves behind.
+
+Two kinds cover every family. :class:`Sums` holds plain weighted sums, merged by addition. :class:`Moments` holds a
+weight, a mean and a scatter about that mean, merged by the pairwise update of Chan, Golub and LeVeque (1979), because
+sums of squares lose every digit of a variance of 1 around a mean of 1e8.
+
+Both can be scaled by any factor and added, so linear combinations of statistics are statistics as well (with
+coefficients that sum to one they keep every linear constraint, which is what the accelerator in
+:mod:`softcount.core.accelerate` relies on).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from softcount._types import FloatArray, IntArray
+
+__all__ = ["Moments", "Statistics", "Sums"]
+
+
+@runtime_checkable
+class Statistics(Protocol):
+    """Additive statistics of one block of columns."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+    def scaled(self, factor: float) -> Self:
+        """Every weight multiplied by ``factor``."""
+        ...
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """The arrays by name, for checkpoints and for moving between machines."""
+        ...
+
+    def clipped(self) -> Self:
+        """The nearest statistics that some data could have produced (no negative weight or scatter)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Weighted sums by name; merging is addition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (Sums({"sum": np.array([1.0, 2.0])}) + Sums({"sum": np.array([3.0, 4.0])})).values["sum"]
+    array([4., 6.])
+    """
+
+    values: Mapping[str, FloatArray]
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self.values[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums({name: value + other.values[name] for name, value in self.values.items()})
+
+    def scaled(self, factor: float) -> Sums:
+        """Every sum multiplied by ``factor``."""
+        return Sums({name: factor * value for name, value in self.values.items()})
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """The sums by name."""
+        return dict(self.values)
+
+    def clipped(self) -> Sums:
+        """Negative sums set to zero."""
+        return Sums({name: np.maximum(value, 0.0) for name, value in self.values.items()})
+
+    def pooled(self) -> Sums:
+        """The same sums with all classes taken together: shape ``(..., 1)``."""
+        return Sums({name: value.sum(axis=-1, keepdims=True) for name, value in self.values.items()})
+
+    def take(self, classes: IntArray) -> Sums:
+        """The statistics of the given classes, in that order."""
+        return Sums({name: value[..., classes] for name, value in self.values.items()})
+
+
+@dataclass(frozen=True)
+class Moments:
+    r"""Weight, mean and scatter about the mean, per column and class or per class with a full scatter matrix.
+
+    Merging two parts ``a`` and ``b`` with weights :math:`w_a, w_b` (:math:`w = w_a + w_b`,
+    :math:`\delta = m_b - m_a`):
+
+    .. math:: m = m_a + \delta w_b / w, \qquad S = S_a + S_b + \delta\delta^\top w_a w_b / w .
+
+    Attributes
+    ----------
+    weight : array of shape (n_features, n_classes)
+        Total weight of the observed cells. With a full scatter the rows are equal: a row is counted as a whole.
+    mean : array of shape (n_features, n_classes)
+        Weighted mean; zero where the weight is zero.
+    scatter : array of shape (n_features, n_classes) or (n_classes, n_features, n_features)
+        Weighted sum of squared deviations (outer products) from the mean.
+    """
+
+    weight: FloatArray
+    mean: FloatArray
+    scatter: FloatArray
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the scatter is a matrix per class."""
+        return self.scatter.ndim == 3
+
+    def __add__(self, other: Moments) -> Moments:
+        weight = self.weight + other.weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(weight != 0.0, other.weight / weight, 0.0)
+        delta = other.mean - self.mean
+        # A part without weight has a meaningless mean: take the other's.
+        delta = np.where(other.weight == 0.0, 0.0, delta)
+        mean = np.where(self.weight == 0.0, other.mean, self.mean + delta * share)
+        between = np.where(self.weight == 0.0, 0.0, self.weight * share)
+        if self.is_full:
+            spread = np.einsum("dk,ek,k->kde", delta, delta, between[0], optimize=True)
+        else:
+            spread = delta * delta * between
+        return Moments(weight, mean, self.scatter + other.scatter + spread)
+
+    def scaled(self, factor: float) -> Moments:
+        """The moments of the same rows, each weighted ``factor`` times as much."""
+        return Moments(factor * self.weight, self.mean, factor * self.scatter)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Weight, mean and scatter by name."""
+        return {"weight": self.weight, "mean": self.mean, "scatter": self.scatter}
+
+    def clipped(self) -> Moments:
+        """Negative weights and scatters set to zero (full scatters: negative eigenvalues)."""
+        if self.is_full:
+            values, vectors = np.linalg.eigh(self.scatter)
+            scatter = np.einsum("kde,ke,kfe->kdf", vectors, np.maximum(values, 0.0), vectors)
+        else:
+            scatter = np.maximum(self.scatter, 0.0)
+        return Moments(np.maximum(self.weight, 0.0), self.mean, scatter)
+
+    def pooled(self) -> Moments:
+        """The moments with all classes taken together: the class axis has length one."""
+        total = self.take(np.array([0]))
+        for k in range(1, self.weight.shape[-1]):
+            total = total + self.take(np.array([k]))
+        return total
+
+    def take(self, classes: IntArray) -> Moments:
+        """The moments of the given classes, in that order."""
+        scatter = self.scatter[classes] if self.is_full else self.scatter[:, classes]
+        return Moments(self.weight[:, classes], self.mean[:, classes], scatter)
