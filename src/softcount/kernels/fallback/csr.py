@@ -146,7 +146,8 @@ def csr_class_counts(
     row_weight = np.ones(n_rows) if weight is None else weight
     check_shape("weight", row_weight, (n_rows,))
     member = csr_array((row_weight[known], (known, class_codes[known])), shape=(n_rows, n_classes))
-    out += (_chunk(indptr, indices, data, n_features).T @ member).toarray()
+    counts: csr_array = _chunk(indptr, indices, data, n_features).T @ member
+    out += counts.toarray()
 
 
 def _chunk(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_features: int) -> csr_array:

@@ -1,0 +1,96 @@
+from softcount.kernels.arrays import ClassCodes, FloatArray, IndexArray, NumberArray
+
+def levels() -> tuple[str, ...]: ...
+def level() -> str: ...
+def use_level(name: str, /) -> None: ...
+def csr_scores(
+    indptr: IndexArray, indices: IndexArray, data: NumberArray | None, table: FloatArray, out: FloatArray, /
+) -> None: ...
+def csr_accumulate(
+    indptr: IndexArray, indices: IndexArray, data: NumberArray | None, resp: FloatArray, out: FloatArray, /
+) -> None: ...
+def csr_class_counts(
+    indptr: IndexArray,
+    indices: IndexArray,
+    data: NumberArray | None,
+    class_codes: ClassCodes,
+    weight: FloatArray | None,
+    out: FloatArray,
+    /,
+) -> None: ...
+def csr_word_index(
+    indptr: IndexArray,
+    indices: IndexArray,
+    data: NumberArray | None,
+    cursor: NumberArray,
+    words: NumberArray,
+    starts: NumberArray,
+    rows: NumberArray,
+    counts: NumberArray,
+    /,
+) -> tuple[int, int, bool] | None: ...
+def csr_accumulate_words(
+    words: NumberArray,
+    starts: NumberArray,
+    rows: NumberArray,
+    counts: NumberArray | None,
+    resp: FloatArray,
+    out: FloatArray,
+    /,
+) -> None: ...
+def codes_scores(codes: NumberArray, offsets: NumberArray, table: FloatArray, out: FloatArray, /) -> None: ...
+def codes_accumulate(
+    codes: NumberArray, offsets: NumberArray, resp: FloatArray, out: FloatArray, /
+) -> None: ...
+def codes_class_counts(
+    codes: NumberArray,
+    offsets: NumberArray,
+    class_codes: ClassCodes,
+    weight: FloatArray | None,
+    out: FloatArray,
+    /,
+) -> None: ...
+def dense_scores(X: NumberArray, table: FloatArray, out: FloatArray, /) -> None: ...
+def dense_accumulate(X: NumberArray, resp: FloatArray, out: FloatArray, /) -> None: ...
+def dense_class_counts(
+    X: NumberArray, class_codes: ClassCodes, weight: FloatArray | None, out: FloatArray, /
+) -> None: ...
+def gaussian_scores(X: NumberArray, mean: FloatArray, precision: FloatArray, out: FloatArray, /) -> None: ...
+def gaussian_moments(
+    X: NumberArray,
+    resp: FloatArray,
+    center: FloatArray,
+    weight_out: FloatArray,
+    sum_out: FloatArray,
+    square_out: FloatArray,
+    /,
+) -> None: ...
+def gaussian_class_moments(
+    X: NumberArray,
+    class_codes: ClassCodes,
+    weight: FloatArray | None,
+    center: FloatArray,
+    weight_out: FloatArray,
+    sum_out: FloatArray,
+    square_out: FloatArray,
+    /,
+) -> None: ...
+def gaussian_full_scores(
+    X: NumberArray, mean: FloatArray, precision_chol: FloatArray, log_det: FloatArray, out: FloatArray, /
+) -> None: ...
+def gaussian_full_moments(
+    X: NumberArray,
+    resp: FloatArray,
+    center: FloatArray,
+    weight_out: FloatArray,
+    sum_out: FloatArray,
+    scatter_out: FloatArray,
+    /,
+) -> None: ...
+def normalize_rows(
+    scores: FloatArray,
+    row_weight: FloatArray | None,
+    fallback_log_prob: FloatArray,
+    log_norm_out: FloatArray | None,
+    /,
+) -> float: ...

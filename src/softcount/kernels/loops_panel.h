@@ -1,0 +1,78 @@
+/* A panel: a few rows and columns of dense data, turned so that one column of PANEL_ROWS rows lies together.
+ *
+ * The Gaussian kernels put rows, not classes, into the lanes of their vectors. Rows are many and classes few, so no
+ * lane is wasted however many classes there are. */
+#ifndef SOFTCOUNT_LOOPS_PANEL_H
+#define SOFTCOUNT_LOOPS_PANEL_H
+
+#include "numbers.h"
+#include "vectors.h"
+
+#define PANEL_ROWS 64
+#define PANEL_COLUMNS 32
+#define PANEL_VECS (PANEL_ROWS / LANES)
+
+struct panel {
+    ptrdiff_t n_rows, n_columns;
+    int has_missing;
+    double cell[PANEL_COLUMNS][PANEL_ROWS];
+};
+
+#if VECTOR_BYTES == 32
+#define PAIR(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#endif
+
+/* Copy a LANES x LANES square, rows becoming columns. */
+INLINE void turn_square(const double *from, ptrdiff_t from_stride, double *to, ptrdiff_t to_stride) {
+#if VECTOR_BYTES == 32
+    vec a = load(from), b = load(from + from_stride), c = load(from + 2 * from_stride),
+        d = load(from + 3 * from_stride);
+    vec ab_even = PAIR(a, b, 0, 4, 2, 6), ab_odd = PAIR(a, b, 1, 5, 3, 7);
+    vec cd_even = PAIR(c, d, 0, 4, 2, 6), cd_odd = PAIR(c, d, 1, 5, 3, 7);
+    store(to, PAIR(ab_even, cd_even, 0, 1, 4, 5));
+    store(to + to_stride, PAIR(ab_odd, cd_odd, 0, 1, 4, 5));
+    store(to + 2 * to_stride, PAIR(ab_even, cd_even, 2, 3, 6, 7));
+    store(to + 3 * to_stride, PAIR(ab_odd, cd_odd, 2, 3, 6, 7));
+#else
+    for (ptrdiff_t r = 0; r < LANES; r++)
+        for (ptrdiff_t c = 0; c < LANES; c++) to[c * to_stride + r] = from[r * from_stride + c];
+#endif
+}
+
+/* Turn n_rows x n_columns numbers; `to` holds PANEL_ROWS numbers for each column. */
+static void turn(const double *from, ptrdiff_t from_stride, ptrdiff_t n_rows, ptrdiff_t n_columns, double *to) {
+    ptrdiff_t whole_rows = n_rows - n_rows % LANES, whole_columns = n_columns - n_columns % LANES;
+    for (ptrdiff_t r = 0; r < whole_rows; r += LANES)
+        for (ptrdiff_t c = 0; c < whole_columns; c += LANES)
+            turn_square(from + r * from_stride + c, from_stride, to + c * PANEL_ROWS + r, PANEL_ROWS);
+    for (ptrdiff_t r = 0; r < n_rows; r++)
+        for (ptrdiff_t c = r < whole_rows ? whole_columns : 0; c < n_columns; c++)
+            to[c * PANEL_ROWS + r] = from[r * from_stride + c];
+}
+
+/* Fill the panel from the rows `row` … and the columns `column` … of x. Rows after the last are zeros. */
+static void fill_panel(struct panel *panel, const struct dense *x, ptrdiff_t row, ptrdiff_t column) {
+    double room[PANEL_ROWS * PANEL_COLUMNS];
+    ptrdiff_t n_rows = x->n_rows - row < PANEL_ROWS ? x->n_rows - row : PANEL_ROWS;
+    ptrdiff_t n_columns = x->n_features - column < PANEL_COLUMNS ? x->n_features - column : PANEL_COLUMNS;
+    panel->n_rows = n_rows;
+    panel->n_columns = n_columns;
+    if (n_rows < PANEL_ROWS) memset(panel->cell, 0, sizeof panel->cell);
+    if (x->type == F64) {
+        turn((const double *)x->cells + row * x->n_features + column, x->n_features, n_rows, n_columns,
+             panel->cell[0]);
+    } else {
+        for (ptrdiff_t r = 0; r < n_rows; r++)
+            as_doubles(x->cells, x->type, (row + r) * x->n_features + column, n_columns, room + r * PANEL_COLUMNS);
+        turn(room, PANEL_COLUMNS, n_rows, n_columns, panel->cell[0]);
+    }
+    bits missing = {0};
+    for (ptrdiff_t c = 0; c < n_columns; c++)
+        for (ptrdiff_t v = 0; v < PANEL_VECS; v++) {
+            vec cell = load(panel->cell[c] + v * LANES);
+            missing |= MASK(cell != cell);
+        }
+    panel->has_missing = sum_lanes(choose(missing, splat(1.0), splat(0.0))) != 0.0;
+}
+
+#endif
