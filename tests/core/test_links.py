@@ -25,7 +25,7 @@ EXACT_MEAN = {
     "inverse": lambda t: 1 / t,
     "inverse_squared": lambda t: t ** mpmath.mpf("-0.5"),
     "sqrt": lambda t: t**2,
-    "power(3)": lambda t: mpmath.cbrt(t),
+    "power(3)": mpmath.cbrt,
     "power(-1.5)": lambda t: t ** (-mpmath.mpf(2) / 3),
 }
 EXACT_COMPLEMENT = {
@@ -97,8 +97,8 @@ def test_log_probabilities_are_finite_and_exact_at_700(name):
     assert np.isfinite(log_mean).all()
     assert np.isfinite(log_complement).all()
     with mpmath.workdps(800):
-        for t, a, b in zip(eta, log_mean, log_complement, strict=True):
-            t = mpmath.mpf(t)
+        for predictor, a, b in zip(eta, log_mean, log_complement, strict=True):
+            t = mpmath.mpf(predictor)
             if name == "loglog":
                 exact_a, exact_b = -mpmath.exp(-t), mpmath.log(EXACT_COMPLEMENT[name](t))
             elif name == "cloglog":
@@ -142,7 +142,7 @@ def test_unit_links_are_recognized_as_such():
 
 
 def test_an_unknown_link_is_refused_with_the_list_of_links():
-    with pytest.raises(InputError, match="'logistic' is not a link.*logit"):
+    with pytest.raises(InputError, match=r"'logistic' is not a link.*logit"):
         resolve_link("logistic")
 
 
