@@ -119,7 +119,7 @@ else:
                 _to_announce.clear()
                 warnings.warn(
                     "softcount's compiled kernels are not installed, so NumPy and SciPy do their work: the "
-                    "same answers, several times slower. Reinstall softcount where a C compiler is available, "
+                    "same answers, several times slower. Reinstall softcount where there is a C compiler, "
                     "or set SOFTCOUNT_KERNELS=numpy to choose this silently.",
                     KernelFallbackWarning,
                     stacklevel=2,

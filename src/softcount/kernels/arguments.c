@@ -99,7 +99,7 @@ void expect_classes(struct call *call, const struct array *class_codes, Py_ssize
     const int32_t *code = (const int32_t *)class_codes->data;
     for (Py_ssize_t i = 0; i < class_codes->shape[0]; i++)
         if (code[i] < -1 || code[i] >= n_classes) {
-            fail(call, PyExc_IndexError, "%s[%zd] is %d, expected -1 (skip the row) .. %zd.", class_codes->name, i,
+            fail(call, PyExc_IndexError, "%s[%zd] is %d, expected -1 (skip) .. %zd.", class_codes->name, i,
                  (int)code[i], n_classes - 1);
             return;
         }

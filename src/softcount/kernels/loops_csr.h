@@ -1,13 +1,12 @@
 /* Sparse rows. */
 #include "loops_rows.h"
 
-/* The part of row i from entry `start` on, as a list: the rest of the row if it can be used where it lies, otherwise
- * at most LIST_ROOM entries converted into the given room. */
+/* The next entries of a row as a list, read where they lie or converted into the given room. At most LIST_ROOM at a
+ * time, also because long sums made of short ones lose fewer digits. */
 static struct list list_entries(const struct sparse *x, ptrdiff_t start, ptrdiff_t stop, int32_t *position_room,
                                 double *value_room) {
-    int in_place = x->indices_type == I32 && (!x->data || x->data_type == F64);
     struct list list;
-    list.n = in_place || stop - start < LIST_ROOM ? stop - start : LIST_ROOM;
+    list.n = stop - start < LIST_ROOM ? stop - start : LIST_ROOM;
     list.position = as_columns(x->indices, x->indices_type, start, list.n, position_room);
     list.value = x->data ? as_doubles(x->data, x->data_type, start, list.n, value_room) : NULL;
     return list;

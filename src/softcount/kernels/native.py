@@ -1,7 +1,7 @@
-"""The compiled kernels, behind the same names and with the same arguments as :mod:`softcount.kernels.fallback`.
+"""The compiled kernels: the names, arguments and answers of :mod:`softcount.kernels.fallback`.
 
-What each of them computes is documented there. Arrays are used where they lie; only a table of samples that is
-not laid out row by row, or has an unusual number type, is copied, and then only the chunk at hand.
+What each of them computes is documented there. Arrays are used where they lie; only a table of samples
+that is not laid out row by row, or has an unusual number type, is copied, and then only the chunk at hand.
 """
 
 import numpy as np

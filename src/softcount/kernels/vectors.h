@@ -125,10 +125,11 @@ INLINE vec exp_of_nonpositive(vec x) {
     UNROLL
     for (int i = 1; i < 12; i++) series = series * r + splat(inverse_factorial[i]);
     vec result = (series * (r * r) + r) + splat(1.0);
-    return as_vec(as_bits(result) + ((as_bits(shifted) + 64) << 52)) * splat(0x1p-64);
+    result = as_vec(as_bits(result) + ((as_bits(shifted) + 64) << 52)) * splat(0x1p-64);
+    return result + x * splat(0.0); /* the bits of a NaN are not an exponent: put it back */
 }
 
-/* log(x) for finite x >= 1: error below 2 ulp.
+/* log(x) for finite x >= 1, or NaN: error below 2 ulp.
  *
  *     log(x) = k ln 2 + log(m),   m in [sqrt(1/2), sqrt(2)),   log(m) = 2 artanh(s),   s = (m - 1) / (m + 1)
  *
@@ -144,7 +145,7 @@ INLINE vec log_of_at_least_one(vec x) {
     UNROLL
     for (int i = 9; i >= 1; i--) series = series * z + splat(2.0 / (2 * i + 1));
     vec small = (s * z) * series + k * splat(0x1.a39ef35793c76p-33);
-    return k * splat(0x1.62e42feep-1) + (splat(2.0) * s + small);
+    return k * splat(0x1.62e42feep-1) + (splat(2.0) * s + small) + x * splat(0.0);
 }
 
 #endif

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from softcount.kernels.arrays import IndexArray, NumberArray
+from softcount.kernels.arrays import FloatArray, IndexArray, NumberArray
 
 
 def check_shape(name: str, array: NumberArray, shape: tuple[int, ...]) -> None:
@@ -57,5 +57,17 @@ def check_class_codes(class_codes: NumberArray, n_rows: int, n_classes: int) -> 
     if n_rows and (int(class_codes.min()) < -1 or int(class_codes.max()) >= n_classes):
         row = int(np.flatnonzero((class_codes < -1) | (class_codes >= n_classes))[0])
         raise IndexError(
-            f"class_codes[{row}] is {int(class_codes[row])}, expected -1 (skip the row) … {n_classes - 1}."
+            f"class_codes[{row}] is {int(class_codes[row])}, expected -1 (skip) … {n_classes - 1}."
         )
+
+
+def membership(
+    class_codes: NumberArray, weight: FloatArray | None, n_rows: int, n_classes: int
+) -> FloatArray:
+    """Return the responsibilities of rows whose class is known: the row's weight in the column of its class."""
+    check_class_codes(class_codes, n_rows, n_classes)
+    member: FloatArray = (class_codes[:, None] == np.arange(n_classes)).astype(np.float64)
+    if weight is not None:
+        check_shape("weight", weight, (n_rows,))
+        member *= weight[:, None]
+    return member

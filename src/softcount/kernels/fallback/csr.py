@@ -5,8 +5,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from softcount.kernels.arrays import ClassCodes, FloatArray, IndexArray, NumberArray
-from softcount.kernels.fallback.checks import check_class_codes, check_output, check_pattern, check_shape
+from softcount.kernels.fallback.checks import check_output, check_pattern, check_shape, membership
 from softcount.kernels.word_index import MAX_CHUNK_ROWS, WordIndex
+
+PIECE_LENGTH = 1024
+"""Longer rows are summed in pieces, which keeps their rounding error that of a short row."""
 
 
 def csr_scores(
@@ -31,7 +34,16 @@ def csr_scores(
     """
     check_shape("table", table, (table.shape[0], out.shape[-1]))
     check_output("out", out, (indptr.shape[0] - 1, table.shape[1]))
-    out += _chunk(indptr, indices, data, table.shape[0]) @ table
+    lengths = np.diff(indptr)
+    if lengths.size and int(lengths.max()) > PIECE_LENGTH:
+        n_pieces = np.maximum(-(-lengths // PIECE_LENGTH), 1)
+        first = np.cumsum(n_pieces) - n_pieces
+        within = np.arange(int(n_pieces.sum())) - np.repeat(first, n_pieces)
+        pieces = np.append(np.repeat(indptr[:-1], n_pieces) + within * PIECE_LENGTH, indptr[-1])
+        sums: FloatArray = _chunk(pieces, indices, data, table.shape[0]) @ table
+        out += np.add.reduceat(sums, first, axis=0)
+    else:
+        out += _chunk(indptr, indices, data, table.shape[0]) @ table
 
 
 def csr_accumulate(
@@ -113,7 +125,7 @@ def csr_accumulate_words(index: WordIndex, resp: FloatArray, out: FloatArray) ->
     by_word = csr_array(
         (values, index.rows.astype(np.int32), index.starts), shape=(index.words.size, index.n_rows)
     )
-    out[index.words] += by_word @ resp
+    out[index.words] += np.asarray(by_word @ resp)
 
 
 def csr_class_counts(
@@ -139,15 +151,8 @@ def csr_class_counts(
     out : ndarray of float64, shape (n_features, n_classes)
         Added to in place.
     """
-    n_rows, (n_features, n_classes) = indptr.shape[0] - 1, out.shape
-    check_output("out", out, (n_features, n_classes))
-    check_class_codes(class_codes, n_rows, n_classes)
-    known = np.flatnonzero(class_codes >= 0)
-    row_weight = np.ones(n_rows) if weight is None else weight
-    check_shape("weight", row_weight, (n_rows,))
-    member = csr_array((row_weight[known], (known, class_codes[known])), shape=(n_rows, n_classes))
-    counts: csr_array = _chunk(indptr, indices, data, n_features).T @ member
-    out += counts.toarray()
+    resp = membership(class_codes, weight, indptr.shape[0] - 1, out.shape[1])
+    csr_accumulate(indptr, indices, data, resp, out)
 
 
 def _chunk(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_features: int) -> csr_array:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from softcount.kernels.arrays import ClassCodes, FloatArray, NumberArray
-from softcount.kernels.fallback.checks import check_class_codes, check_output, check_shape
+from softcount.kernels.fallback.checks import check_output, check_shape, membership
 
 BLOCK_CELLS = 1 << 18
 """Cells converted to float64 at a time (2 MiB)."""
@@ -73,13 +73,7 @@ def dense_class_counts(
     out : ndarray of float64, shape (n_features, n_classes)
         Added to in place.
     """
-    check_output("out", out, (X.shape[1], out.shape[-1]))
-    check_class_codes(class_codes, X.shape[0], out.shape[1])
-    row_weight = np.ones(X.shape[0]) if weight is None else weight
-    check_shape("weight", row_weight, (X.shape[0],))
-    for rows, block in _blocks(X):
-        member = (class_codes[rows, None] == np.arange(out.shape[1])) * row_weight[rows, None]
-        out += block.T @ member
+    dense_accumulate(X, membership(class_codes, weight, X.shape[0], out.shape[1]), out)
 
 
 def _blocks(X: NumberArray) -> Iterator[tuple[slice, FloatArray]]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from softcount.kernels.arrays import ClassCodes, FloatArray, NumberArray
-from softcount.kernels.fallback.checks import check_class_codes, check_output, check_shape
+from softcount.kernels.fallback.checks import check_output, check_shape, membership
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -28,10 +28,13 @@ def gaussian_scores(X: NumberArray, mean: FloatArray, precision: FloatArray, out
     check_output("out", out, (X.shape[0], mean.shape[1]))
     observed = ~np.isnan(X)
     cells = np.where(observed, X, 0.0).astype(np.float64, copy=False)
-    half_log = 0.5 * (np.log(precision) - LOG_2PI)
-    for k in range(mean.shape[1]):
-        log_density = half_log[:, k] - 0.5 * precision[:, k] * (cells - mean[:, k]) ** 2
-        out[:, k] += np.where(observed, log_density, 0.0).sum(axis=1)
+    # A cell so far out that its square overflows has log-density -inf.
+    with np.errstate(over="ignore", divide="ignore"):
+        half_log = 0.5 * (np.log(precision) - LOG_2PI)
+        for k in range(mean.shape[1]):
+            shifted = cells - mean[:, k]
+            log_density = half_log[:, k] - 0.5 * (precision[:, k] * shifted * shifted)
+            out[:, k] += np.where(observed, log_density, 0.0).sum(axis=1)
 
 
 def gaussian_moments(
@@ -71,8 +74,9 @@ def gaussian_moments(
     weight_out += observed.T.astype(np.float64) @ resp
     for k in range(shape[1]):
         shifted = np.where(observed, cells - center[:, k], 0.0)
-        sum_out[:, k] += resp[:, k] @ shifted
-        square_out[:, k] += resp[:, k] @ (shifted * shifted)
+        weighted = resp[:, k, None] * shifted
+        sum_out[:, k] += weighted.sum(axis=0)
+        square_out[:, k] += np.einsum("ij,ij->j", weighted, shifted)
 
 
 def gaussian_class_moments(
@@ -101,9 +105,5 @@ def gaussian_class_moments(
     weight_out, sum_out, square_out : ndarray of float64, shape (n_features, n_classes)
         Added to in place.
     """
-    n_classes = center.shape[1]
-    check_class_codes(class_codes, X.shape[0], n_classes)
-    row_weight = np.ones(X.shape[0]) if weight is None else weight
-    check_shape("weight", row_weight, (X.shape[0],))
-    member = (class_codes[:, None] == np.arange(n_classes)) * row_weight[:, None]
-    gaussian_moments(X, member, center, weight_out, sum_out, square_out)
+    resp = membership(class_codes, weight, X.shape[0], center.shape[1])
+    gaussian_moments(X, resp, center, weight_out, sum_out, square_out)

@@ -78,4 +78,6 @@ def gaussian_full_moments(
         shifted = X - center[k]
         weighted = shifted * resp[:, k, None]
         sum_out[k] += weighted.sum(axis=0)
-        scatter_out[k] += weighted.T @ shifted
+        scatter = weighted.T @ shifted
+        # Both triangles are to hold the same bits.
+        scatter_out[k] += 0.5 * (scatter + scatter.T)
