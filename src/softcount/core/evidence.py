@@ -1,0 +1,148 @@
+"""What a fitted generative model says about rows, features and boundaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softcount._errors import InputError
+from softcount._types import FloatArray
+from softcount.core.chunks import Chunk
+from softcount.core.mixture import MixtureModel, MixtureParams
+
+__all__ = ["Contributions", "LinearForm", "class_scores", "contributions", "linear_form", "telling_features"]
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """A linear boundary: class scores ``X @ coef.T + intercept``.
+
+    For two classes there is one row, the log-odds of the second class, as in scikit-learn; for more classes the rows
+    are the classes' scores, whose softmax is the posterior.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """Evidence for one class against another, row by row.
+
+    ``baseline + values.sum(axis=1)`` is exactly ``log P(positive | x) - log P(negative | x)``.
+
+    Attributes
+    ----------
+    baseline : array of shape (n_rows,)
+        The class priors, and what belongs to no single cell (absent words of a sparse row, log-determinants).
+    values : array of shape (n_rows, n_features), sparse for sparse input
+    feature_names : list of str
+    positive, negative : label
+    """
+
+    baseline: FloatArray
+    values: Any
+    feature_names: list[str]
+    positive: Any
+    negative: Any
+
+    def total(self) -> FloatArray:
+        """The log-odds of ``positive`` against ``negative``."""
+        return self.baseline + np.asarray(self.values.sum(axis=1)).ravel()
+
+    def top(self, row: int, k: int = 10) -> list[tuple[str, float]]:
+        """The ``k`` cells of a row that speak loudest for either class."""
+        cells = self.values[[row], :]
+        cells = np.asarray(cells.todense() if hasattr(cells, "todense") else cells).ravel()
+        order = np.argsort(-np.abs(cells), kind="stable")[:k]
+        return [(self.feature_names[j], float(cells[j])) for j in order if cells[j] != 0.0]
+
+
+def class_scores(model: MixtureModel, scores: FloatArray) -> FloatArray:
+    """Joint log-density per class from that per component."""
+    if model.has_single_components:
+        return scores
+    by_class = [
+        np.logaddexp.reduce(scores[:, model.groups == k], axis=1) for k in range(model.n_classes)
+    ]
+    return np.stack(by_class, axis=1)
+
+
+def contributions(
+    model: MixtureModel, params: MixtureParams, chunk: Chunk, positive: int, negative: int
+) -> tuple[FloatArray, list[Any]]:
+    """Baseline and cells (block by block) of the evidence for class ``positive`` against ``negative``.
+
+    With several components per class the cells are those of the components in proportion to their responsibility
+    within the class, and the baseline takes up the rest, so that the sum stays exact.
+    """
+    scores = model.log_joint(params, chunk)
+    by_class = class_scores(model, scores)
+    weights = np.zeros_like(scores)
+    for k, sign in ((positive, 1.0), (negative, -1.0)):
+        members = np.flatnonzero(model.groups == k)
+        with np.errstate(invalid="ignore"):
+            within = np.exp(scores[:, members] - by_class[:, [k]])
+        weights[:, members] += sign * np.where(np.isfinite(within), within, 1.0 / members.size)
+    cells, rest = [], np.zeros(chunk.n_rows)
+    for family, block, p in zip(model.families, chunk.blocks, params.blocks, strict=True):
+        part, row_part = family.column_scores(p, block, weights)
+        cells.append(part)
+        rest += row_part
+    if model.has_single_components:
+        baseline = rest + (params.log_weights[positive] - params.log_weights[negative])
+    else:
+        total = by_class[:, positive] - by_class[:, negative]
+        baseline = total - sum(np.asarray(part.sum(axis=1)).ravel() for part in cells)
+    return baseline, cells
+
+
+def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
+    """The exact linear form of a model whose log-odds are linear in the features."""
+    if not model.has_single_components:
+        raise InputError("The boundary is not linear: classes have several components. Use n_components_per_class=1.")
+    slopes, intercept = [], params.log_weights.copy()
+    for family, p in zip(model.families, params.blocks, strict=True):
+        form = family.linear_form(p)
+        if form is None:
+            raise InputError(
+                f"The boundary is not linear: {family.name} columns have variances (or covariances) of their own in "
+                "each class, which makes it quadratic. Share them between classes for a linear boundary."
+            )
+        slopes.append(form[0])
+        intercept = intercept + form[1]
+    coef = np.concatenate(slopes, axis=0).T
+    if model.n_classes == 2:
+        with np.errstate(invalid="ignore"):
+            return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
+    return LinearForm(np.ascontiguousarray(coef), intercept)
+
+
+def telling_features(model: MixtureModel, params: MixtureParams) -> FloatArray:
+    """How much each feature speaks for each class, blocks one after the other: (n_features, n_classes)."""
+    weight = np.exp(params.log_weights)
+    parts = [family.telling(p, weight) for family, p in zip(model.families, params.blocks, strict=True)]
+    scores = np.concatenate(parts, axis=0)
+    if model.has_single_components:
+        return scores
+    per_class = np.zeros((scores.shape[0], model.n_classes))
+    for k in range(model.n_classes):
+        members = np.flatnonzero(model.groups == k)
+        share = weight[members] / weight[members].sum()
+        per_class[:, k] = scores[:, members] @ share
+    return per_class
+
+
+def entropy_of(resp: FloatArray) -> float:
+    r""":math:`-\sum_{ik} r_{ik}\log r_{ik}`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(-np.where(resp > 0.0, resp * np.log(resp), 0.0).sum())
+
+
+def draw_components(log_weights: FloatArray, n: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Components drawn by weight."""
+    prob = np.exp(log_weights - log_weights.max())
+    return rng.choice(log_weights.shape[0], size=n, p=prob / prob.sum()).astype(np.int32)

@@ -1,0 +1,29 @@
+"""Progress of long fits, on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from softcount.core.iterate import Step
+
+__all__ = ["step_printer"]
+
+
+def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
+    """A callback that prints every iteration (``verbose=1`` every tenth), or None when not verbose."""
+    if verbose <= 0:
+        return None
+    every = 10 if verbose == 1 else 1
+
+    def show(step: Step, params: Any) -> None:
+        if step.iteration % every == 0 or step.iteration == 1:
+            print(
+                f"[{name}] iteration {step.iteration:4d}  objective {step.objective:.6f}  "
+                f"change {step.change:.3e}  {step.seconds:.1f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    return show

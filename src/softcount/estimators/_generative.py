@@ -1,0 +1,358 @@
+"""What every generative estimator has: reading rows, fitting by the one loop, and answering questions afterwards."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from softcount import kernels
+from softcount._errors import InputError
+from softcount._types import FloatArray
+from softcount.core.chunks import Chunk, Chunks, chunk_rows
+from softcount.core.evidence import (
+    Contributions,
+    LinearForm,
+    class_scores,
+    contributions,
+    draw_components,
+    entropy_of,
+    linear_form,
+    telling_features,
+)
+from softcount.core.execute import Executor, ThreadExecutor
+from softcount.core.iterate import Stopping
+from softcount.core.learn import Learned, Plan, learn, warn_about
+from softcount.core.mixture import MixtureModel, MixtureParams
+from softcount.core.progress import step_printer
+from softcount.families.blocks import Block
+from softcount.inputs.labels import Labels
+from softcount.inputs.weights import read_weights
+
+__all__ = ["GenerativeEstimator"]
+
+
+class GenerativeEstimator(BaseEstimator):
+    """A model of the rows and their classes, fitted by counting.
+
+    Subclasses say how X becomes blocks (:meth:`_read_blocks`), which model to fit (:meth:`_make_model`) and which
+    attributes to publish (:meth:`_publish`).
+    """
+
+    model_: MixtureModel
+    params_: MixtureParams
+    n_features_in_: int
+
+    # ---- what subclasses provide
+    @abstractmethod
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        """Check X and lay it out in blocks; with ``reset`` learn its columns."""
+
+    @abstractmethod
+    def _make_model(self, blocks: tuple[Block, ...], classes: NDArray[Any]) -> MixtureModel:
+        """The model for these blocks and classes."""
+
+    @abstractmethod
+    def _publish(self, learned: Learned) -> None:
+        """Set the fitted attributes."""
+
+    # ---- fitting
+    def _executor(self) -> Executor:
+        return ThreadExecutor(self.n_jobs)
+
+    def _plan(self) -> Plan:
+        init = self.init
+        if isinstance(init, GenerativeEstimator):
+            check_is_fitted(init)
+            init = init.params_
+        return Plan(
+            init=init,
+            n_init=self.n_init,
+            stopping=Stopping(self.max_iter, self.tol),
+            accelerate=bool(self.accelerate),
+            annealing=tuple(self.annealing or ()),
+            seed=_seed_of(self.random_state),
+            on_step=step_printer(type(self).__name__, self.verbose),
+        )
+
+    def _learn(
+        self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None, classes: NDArray[Any]
+    ) -> Learned:
+        model = self._make_model(blocks, classes)
+        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        plan = self._plan()
+        learned = learn(model, self._executor(), chunks, plan)
+        warn_about(learned, type(self).__name__, plan.stopping)
+        return learned
+
+    def _keep(self, learned: Learned) -> Self:
+        """Write everything fitting gives, once, at the end."""
+        self.model_ = learned.model
+        self.params_ = learned.fit.params
+        self.counts_ = learned.fit.counts
+        self.n_iter_ = learned.fit.n_iter
+        self.converged_ = learned.fit.converged
+        self.history_ = list(learned.fit.history)
+        self.n_starts_, self.n_best_starts_ = learned.n_starts, learned.n_best
+        self.n_parameters_ = learned.model.n_parameters(learned.fit.params)
+        self.notes_ = list(learned.notes)
+        self._publish(learned)
+        return self
+
+    # ---- passes over rows after fitting
+    def _rows(self, X: Any, labels: Labels | None = None, weight: FloatArray | None = None) -> Chunks:
+        check_is_fitted(self, "params_")
+        blocks = self._read_blocks(X, reset=False)
+        return Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(self.model_.n_components))
+
+    def _class_scores(self, X: Any) -> FloatArray:
+        """``log P(class) + log p(x | class)``, shape (n_rows, n_classes)."""
+        chunks = self._rows(X)
+        out = np.empty((chunks.n_rows, self.model_.n_classes))
+
+        def task(chunk: Chunk) -> None:
+            scores = self.model_.log_joint(self.params_, chunk)
+            out[chunk.start : chunk.start + chunk.n_rows] = class_scores(self.model_, scores)
+
+        self._executor().each(task, chunks)
+        return out
+
+    def _posterior(self, X: Any) -> FloatArray:
+        """``P(class | x)``; a row that is impossible under every class gets the class prior."""
+        out = self._class_scores(X)
+        kernels.normalize_rows(out, None, self._log_class_prior(), None)
+        return out
+
+    def _log_class_prior(self) -> FloatArray:
+        return class_scores(self.model_, self.params_.log_weights[None, :])[0]
+
+    def score_samples(self, X: Any) -> FloatArray:
+        r"""Marginal log-density of each row, :math:`\log\sum_k \pi_k p(x \mid k)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; missing cells are left out of the density.
+
+        Returns
+        -------
+        log_density : array of shape (n_samples,)
+        """
+        chunks = self._rows(X)
+        out = np.empty(chunks.n_rows)
+
+        def task(chunk: Chunk) -> None:
+            scores = self.model_.log_joint(self.params_, chunk)
+            log_norm = np.empty(chunk.n_rows)
+            kernels.normalize_rows(scores, None, self.params_.log_weights, log_norm)
+            for family, block in zip(self.model_.families, chunk.blocks, strict=True):
+                base = family.row_base(block)
+                if base is not None:
+                    log_norm += base
+            out[chunk.start : chunk.start + chunk.n_rows] = log_norm
+
+        self._executor().each(task, chunks)
+        return out
+
+    def _labels_for(self, y: Any, n_rows: int) -> Labels | None:
+        """Labels given after fitting, in the fitted classes."""
+        raise InputError(f"{type(self).__name__} has no labels.")
+
+    def responsibilities(self, X: Any, y: Any = None, *, by_component: bool = False) -> FloatArray:
+        """Probability of each class for each row, given the row and whatever ``y`` says about it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like, optional
+            Labels as in ``fit``; a known label is certain.
+        by_component : bool
+            One column per component instead of one per class.
+        """
+        blocks = self._rows(X)
+        labels = None if y is None else self._labels_for(y, blocks.n_rows)
+        chunks = Chunks(blocks.blocks, labels, None, rows_per_chunk=blocks.rows_per_chunk)
+        out = np.empty((chunks.n_rows, self.model_.n_components))
+
+        # Weights and temperatures belong to fitting; afterwards every row counts as it is.
+        model = replace(self.model_, unlabeled_weight=1.0, temperature=1.0)
+
+        def task(chunk: Chunk) -> None:
+            scores = model.log_joint(self.params_, chunk)
+            model.assign(scores, chunk, self.params_.log_weights)
+            out[chunk.start : chunk.start + chunk.n_rows] = scores
+
+        self._executor().each(task, chunks)
+        if by_component or model.has_single_components:
+            return out
+        return np.stack([out[:, model.groups == k].sum(axis=1) for k in range(model.n_classes)], axis=1)
+
+    # ---- criteria
+    def _log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Weighted marginal log-likelihood of the rows, and their total weight."""
+        log_density = self.score_samples(X)
+        weight = read_weights(sample_weight, log_density.shape[0])
+        if weight is None:
+            return float(log_density.sum()), float(log_density.shape[0])
+        counted = weight > 0.0
+        return float(weight[counted] @ log_density[counted]), float(weight.sum())
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        r"""Akaike's criterion, :math:`-2\ell + 2p` (lower is better)."""
+        log_likelihood, _ = self._log_likelihood(X, sample_weight)
+        return -2.0 * log_likelihood + 2.0 * self.n_parameters_
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        r"""Schwarz's criterion, :math:`-2\ell + p\log N` with the total weight as :math:`N` (lower is better)."""
+        log_likelihood, total = self._log_likelihood(X, sample_weight)
+        return -2.0 * log_likelihood + self.n_parameters_ * math.log(total)
+
+    def icl(self, X: Any, sample_weight: Any = None) -> float:
+        r"""Integrated completed likelihood: BIC plus twice the entropy of the responsibilities (lower is better)."""
+        resp = self.responsibilities(X, by_component=True)
+        weight = read_weights(sample_weight, resp.shape[0])
+        if weight is None:
+            entropy = entropy_of(resp)
+        else:
+            entropy = float(sum(w * entropy_of(row) for w, row in zip(weight, resp, strict=True) if w > 0.0))
+        return self.bic(X, sample_weight) + 2.0 * entropy
+
+    # ---- explaining
+    def _feature_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+
+    def _feature_order(self) -> NDArray[Any] | None:
+        """Position in X of each block column, or None where the blocks hold the columns in order."""
+        return None
+
+    def _class_labels(self) -> list[Any]:
+        return list(range(self.model_.n_classes))
+
+    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """The features that speak most for each class.
+
+        Parameters
+        ----------
+        k : int
+            How many per class.
+
+        Returns
+        -------
+        top : dict of class -> list of (feature, score)
+            The score is the feature's share of the divergence of the class from the other classes.
+        """
+        check_is_fitted(self, "params_")
+        scores = telling_features(self.model_, self.params_)
+        names = self._block_feature_names()
+        result = {}
+        for index, label in enumerate(self._class_labels()):
+            order = np.argsort(-scores[:, index], kind="stable")[:k]
+            result[label] = [(names[j], float(scores[j, index])) for j in order if scores[j, index] > 0.0]
+        return result
+
+    def _block_feature_names(self) -> list[str]:
+        names, order = self._feature_names(), self._feature_order()
+        return names if order is None else [names[j] for j in order]
+
+    def contributions(self, X: Any, positive: Any = None, negative: Any = None) -> Contributions:
+        """Evidence of every cell for one class against another; it sums exactly to the difference of log-posteriors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        positive, negative : label, optional
+            The classes compared; by default the second against the first.
+        """
+        chunks = self._rows(X)
+        labels = self._class_labels()
+        if len(labels) < 2:
+            raise InputError("There is one class only, so there is nothing to compare it with.")
+        chosen = [labels[1] if positive is None else positive, labels[0] if negative is None else negative]
+        for label in chosen:
+            if label not in labels:
+                raise InputError(f"{label!r} is not one of the classes {labels}.")
+        codes = [labels.index(label) for label in chosen]
+        baselines, cells = [], []
+        for chunk in chunks:
+            baseline, parts = contributions(self.model_, self.params_, chunk, codes[0], codes[1])
+            baselines.append(baseline)
+            cells.append(_side_by_side(parts, self._feature_order()))
+        values = np.concatenate(cells) if isinstance(cells[0], np.ndarray) else _stack_sparse(cells)
+        return Contributions(np.concatenate(baselines), values, self._feature_names(), *chosen)
+
+    def to_linear(self) -> LinearForm:
+        """The exact weights of the linear boundary, where it is linear.
+
+        Returns
+        -------
+        form : LinearForm
+            ``coef`` of shape (1, n_features) for two classes, else (n_classes, n_features), and ``intercept``.
+        """
+        check_is_fitted(self, "params_")
+        return linear_form(self.model_, self.params_)
+
+    # ---- generating
+    def _draw(self, n_samples: int, components: NDArray[Any], rng: np.random.Generator) -> Any:
+        """Rows from the given components, laid out as X was."""
+        blocks = [
+            family.draw(p, components, rng)
+            for family, p in zip(self.model_.families, self.params_.blocks, strict=True)
+        ]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+    def _sample_components(self, n_samples: int, y: Any, rng: np.random.Generator) -> NDArray[Any]:
+        if n_samples < 1:
+            raise InputError(f"n_samples is {n_samples}; ask for at least one row.")
+        weights = self.params_.log_weights
+        if y is None:
+            return draw_components(weights, n_samples, rng)
+        labels = self._class_labels()
+        wanted = [y] * n_samples if np.ndim(y) == 0 else list(y)
+        if len(wanted) != n_samples:
+            raise InputError(f"y names {len(wanted)} classes, but n_samples is {n_samples}.")
+        components = np.empty(n_samples, dtype=np.int32)
+        for label in set(wanted):
+            if label not in labels:
+                raise InputError(f"{label!r} is not one of the classes {labels}.")
+            rows = np.flatnonzero([value == label for value in wanted])
+            members = np.flatnonzero(self.model_.groups == labels.index(label))
+            components[rows] = members[draw_components(weights[members], rows.size, rng)]
+        return components
+
+
+def _seed_of(random_state: Any) -> Any:
+    """A seed for NumPy's generator from scikit-learn's kinds of ``random_state``."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return random_state
+
+
+def _side_by_side(parts: list[Any], order: NDArray[Any] | None) -> Any:
+    if len(parts) == 1:
+        joined = parts[0]
+    elif all(isinstance(part, np.ndarray) for part in parts):
+        joined = np.concatenate(parts, axis=1)
+    else:
+        from scipy.sparse import hstack
+
+        joined = hstack(parts, format="csr")
+    if order is None:
+        return joined
+    back = np.empty_like(order)
+    back[order] = np.arange(order.size)
+    return joined[:, back]
+
+
+def _stack_sparse(parts: list[Any]) -> Any:
+    from scipy.sparse import vstack
+
+    return parts[0] if len(parts) == 1 else vstack(parts, format="csr")

@@ -1,0 +1,57 @@
+"""The parameters all generative classifiers share, documented once."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+__all__ = ["documented"]
+
+T = TypeVar("T", bound=type)
+
+SHARED = """\
+    class_alpha : float, default=0.0
+        Pseudo-rows added to every class when its probability is estimated; 1 is Laplace's ``(N_k + 1)/(N + K)``.
+    feature_prior : prior from :mod:`softcount.priors`, optional
+        An explicit conjugate prior instead of the smoothing parameter.
+    estimate : {"mode", "mean"}, default="mode"
+        Whether an explicit ``feature_prior`` gives the mode (MAP) or the mean of the posterior.
+    missing_label : scalar, default=nan
+        Marker of a missing label; NaN, None and ``pd.NA`` always are.
+    classes : array-like, optional
+        All classes, when some have no labeled row.
+    n_classes : int, optional
+        Number of classes, when some have no labeled row; the new ones get names of their own.
+    soft_labels : {"responsibility", "prior"}, default="responsibility"
+        What a row of class probabilities in ``y`` means: the row's responsibilities, kept as they are, or factors that
+        multiply the class prior and are then updated by the row.
+    unlabeled_weight : float, default=1.0
+        Factor on the weight of rows without any label (EM-lambda); 0 learns from the labeled rows alone.
+    n_components_per_class : int, sequence or dict, default=1
+        Mixture components of each class.
+    init : str, array or estimator, optional
+        Where EM starts: ``"labeled"`` (default: the closed form of the labeled rows), ``"uniform"``, ``"random"``,
+        responsibilities of shape (n_samples, n_components), or a fitted estimator of the same kind.
+    n_init : int, optional
+        Starts; by default 10 where some component has to start at random, else 1. The best is kept.
+    max_iter : int, default=200
+        Most EM iterations.
+    tol : float, default=1e-6
+        EM has converged when the gain, and the gain still expected, are at most this share of the objective;
+        0 runs exactly ``max_iter`` iterations.
+    accelerate : bool, default=False
+        Leap along the path of EM (SQUAREM); the objective still never falls.
+    annealing : sequence of float, optional
+        Temperatures above 1 to run through, from hot to cold, before the last run at 1.
+    random_state : int, Generator, RandomState or None
+        Seed of random starts.
+    n_jobs : int, optional
+        Threads; all usable cores by default. The result does not depend on it.
+    verbose : int, default=0
+        1 prints every tenth iteration to standard error, 2 every one."""
+
+
+def documented(cls: T) -> T:
+    """Put the shared parameters into the class docstring where it says ``{shared}``."""
+    if cls.__doc__:
+        cls.__doc__ = cls.__doc__.replace("    {shared}", SHARED)
+    return cls

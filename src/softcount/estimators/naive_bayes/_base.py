@@ -1,0 +1,359 @@
+"""Naive Bayes: what all event models share."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from softcount import kernels
+from softcount._errors import InputError
+from softcount._types import FloatArray
+from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.counts import Counts
+from softcount.core.iterate import Fit
+from softcount.core.learn import Learned
+from softcount.core.mixture import CLASSES, MixtureModel
+from softcount.estimators._generative import GenerativeEstimator
+from softcount.families.blocks import Block
+from softcount.families.columns import ColumnFamily, PseudoCounts
+from softcount.inputs.labels import Labels, read_labels
+from softcount.inputs.weights import read_weights
+
+__all__ = ["BaseNaiveBayes", "DiscreteNaiveBayes"]
+
+
+class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
+    """Naive Bayes over any family, learned from full, partial or no labels."""
+
+    classes_: NDArray[Any]
+
+    # ---- fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows with known, missing or partly known labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN marks a missing cell, which is left out of the likelihood.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Labels; NaN, None, ``pd.NA`` or ``missing_label`` mark missing ones, a set holds candidate classes, a matrix
+            rows of class probabilities (see ``soft_labels``). Known labels are never overwritten.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row; a weight of k counts like k copies of the row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks = self._read_blocks(X, reset=True)
+        labels, classes = self._read_labels(y, blocks[0].n_rows)
+        weight = read_weights(sample_weight, blocks[0].n_rows)
+        if weight is not None and not weight.any():
+            raise InputError("All rows have sample_weight 0, so there is nothing to learn from.")
+        learned = self._learn(blocks, labels, weight, classes)
+        self.classes_ = classes
+        return self._keep(learned)
+
+    def _read_labels(self, y: Any, n_rows: int) -> tuple[Labels, NDArray[Any]]:
+        return read_labels(
+            y,
+            n_rows,
+            missing_label=self.missing_label,
+            classes=self.classes,
+            n_classes=self.n_classes,
+            soft_labels=self.soft_labels,
+            estimator=type(self).__name__,
+        )
+
+    def _labels_for(self, y: Any, n_rows: int) -> Labels | None:
+        labels, _ = read_labels(
+            y,
+            n_rows,
+            missing_label=self.missing_label,
+            classes=self.classes_,
+            soft_labels=self.soft_labels,
+            estimator=type(self).__name__,
+        )
+        return labels
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters no fit can use, before anything is read."""
+        if self.max_iter < 0:
+            raise InputError(f"max_iter is {self.max_iter}; use 0 or more iterations.")
+        if not self.tol >= 0.0:
+            raise InputError(f"tol is {self.tol}; use a number of 0 or more.")
+        if not self.class_alpha >= 0.0:
+            raise InputError(f"class_alpha is {self.class_alpha}; use a pseudo-count of 0 or more.")
+        if not self.unlabeled_weight >= 0.0:
+            raise InputError(f"unlabeled_weight is {self.unlabeled_weight}; use a weight of 0 or more.")
+        if self.n_init is not None and self.n_init < 1:
+            raise InputError(f"n_init is {self.n_init}; use at least one start.")
+
+    # ---- the model
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        raise InputError(f"{type(self).__name__} has no family.")
+
+    def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
+        raise InputError(f"{type(self).__name__} has no prior.")
+
+    def _class_prior(self, n_classes: int) -> FloatArray | None:
+        """Fixed class probabilities, or None where they are estimated."""
+        if self.class_prior is not None:
+            prior = np.asarray(self.class_prior, dtype=np.float64)
+            if prior.shape[0] != n_classes:
+                raise InputError("Number of priors must match number of classes.")
+            if (prior < 0.0).any() or not np.isfinite(prior).all():
+                raise InputError(f"class_prior is {prior.tolist()}; probabilities are 0 or more.")
+            return prior
+        return None if self.fit_prior else np.full(n_classes, 1.0 / n_classes)
+
+    def _make_model(self, blocks: tuple[Block, ...], classes: NDArray[Any]) -> MixtureModel:
+        n_classes = classes.shape[0]
+        groups = self._groups(classes)
+        families = self._families()
+        rows = sum(_table_rows(family, block) for family, block in zip(families, blocks, strict=True))
+        return MixtureModel(
+            families,
+            self._priors(n_classes, groups),
+            groups,
+            n_classes,
+            self._class_prior(n_classes),
+            float(self.class_alpha),
+            float(self.unlabeled_weight),
+            table_bytes=8 * rows * groups.shape[0],
+        )
+
+    def _groups(self, classes: NDArray[Any]) -> NDArray[Any]:
+        """The class of each component, from ``n_components_per_class`` (a number, or one per class)."""
+        n_classes = classes.shape[0]
+        wanted = self.n_components_per_class
+        if isinstance(wanted, dict):
+            names = list(classes)
+            unknown = [name for name in wanted if name not in names]
+            if unknown:
+                raise InputError(f"n_components_per_class names {unknown}, which are not among the classes {names}.")
+            wanted = [wanted.get(name, 1) for name in names]
+        sizes = np.broadcast_to(np.asarray(wanted), (n_classes,)) if np.ndim(wanted) == 0 else np.asarray(wanted)
+        if sizes.shape != (n_classes,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+            raise InputError(
+                f"n_components_per_class is {self.n_components_per_class!r}; give one whole number of 1 or more, or "
+                f"one for each of the {n_classes} classes."
+            )
+        return np.repeat(np.arange(n_classes), sizes)
+
+    # ---- partial_fit: keep the counts and add
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add a batch of rows to what was learned so far.
+
+        Rows with known classes are counted exactly, so batches add up to one fit. Rows without a label are counted by
+        their expected classes under the parameters learned so far (after this batch's labeled rows).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be missing.
+        classes : array-like of shape (n_classes,), optional
+            All classes; needed in the first call, unless the constructor names them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        """
+        first = not hasattr(self, "counts_")
+        names = self._first_classes(classes) if first else self._same_classes(classes)
+        self._check_parameters()
+        blocks = self._read_blocks(X, reset=first)
+        labels, _ = read_labels(
+            y,
+            blocks[0].n_rows,
+            missing_label=self.missing_label,
+            classes=names,
+            soft_labels=self.soft_labels,
+            estimator=type(self).__name__,
+        )
+        weight = read_weights(sample_weight, blocks[0].n_rows)
+        model = self._make_model(blocks, names)
+        if not model.has_single_components:
+            raise InputError("partial_fit needs one component per class; use fit for n_components_per_class above 1.")
+        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
+        self.classes_ = names
+        return self._keep(Learned(model, Fit(params, total, math.nan, True, 0), (), True))
+
+    def _add_batch(
+        self, model: MixtureModel, chunks: Chunks, before: Counts | None
+    ) -> tuple[Counts, Any, MixtureModel]:
+        executor = self._executor()
+        counts = executor.reduce(model.tally_known, chunks, counts_bytes=model.counts_bytes())
+        total = counts if before is None else self._widened(before, counts) + counts
+        model = self._with_batch_priors(model, counts, total)
+        params = model.solve(total, None)
+        open_rows = chunks.labels is not None and not chunks.labels.all_known()
+        if open_rows:
+            assert chunks.labels is not None  # noqa: S101
+            if not total.parts[CLASSES].arrays()["weight"].any():
+                raise InputError(
+                    "partial_fit was given rows without labels before any row with one. Give labeled rows first (or "
+                    "together with them): only they say which class is which."
+                )
+            weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
+            weight[chunks.labels.codes >= 0] = 0.0
+            rest = Chunks(chunks.blocks, chunks.labels, weight, rows_per_chunk=chunks.rows_per_chunk)
+            soft = executor.reduce(
+                lambda lane: model.tally(params, lane), rest, counts_bytes=model.counts_bytes()
+            )
+            total = total + replace(soft, objective=0.0)
+            params = model.solve(total, None)
+        return total, params, model
+
+    def _with_batch_priors(self, model: MixtureModel, batch: Counts, total: Counts) -> MixtureModel:
+        """The model with priors that take their place from the data anchored to all of it so far."""
+        priors = tuple(
+            family.anchored(prior, _pooled(total, b))
+            for b, (family, prior) in enumerate(zip(model.families, model.priors, strict=True))
+        )
+        return replace(model, priors=priors)
+
+    def _widened(self, before: Counts, batch: Counts) -> Counts:
+        """Earlier counts in the shape of the new ones (new categories, first missing values)."""
+        return before
+
+    def _first_classes(self, classes: Any) -> NDArray[Any]:
+        given = self.classes if classes is None else classes
+        if given is None:
+            raise InputError("classes must be passed on the first call to partial_fit.")
+        return np.unique(np.asarray(given))
+
+    def _same_classes(self, classes: Any) -> NDArray[Any]:
+        if classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
+            raise InputError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+        return self.classes_
+
+    # ---- predicting
+    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+        r""":math:`\log P(y) + \log p(x \mid y)` for every row and class, shape (n_samples, n_classes)."""
+        return self._class_scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        check_is_fitted(self, "params_")
+        scores = self._class_scores(X)
+        impossible = np.isneginf(scores.max(axis=1, initial=-np.inf))
+        scores[impossible] = self._log_class_prior()
+        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Posterior probability of every class, shape (n_samples, n_classes).
+
+        A row that is impossible under every class (with ``alpha=0``) gets the class prior.
+        """
+        return self._posterior(X)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithm of the posterior probabilities."""
+        scores = self._class_scores(X)
+        top = scores.max(axis=1, initial=-np.inf)
+        scores[np.isneginf(top)] = self._log_class_prior()
+        resp = scores.copy()
+        log_norm = np.empty(scores.shape[0])
+        kernels.normalize_rows(resp, None, self._log_class_prior(), log_norm)
+        return scores - log_norm[:, None]
+
+    def sample(self, n_samples: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw rows and their classes from the fitted joint distribution.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows to draw.
+        y : label or array-like of n_samples labels, optional
+            Draw rows of these classes only.
+        random_state : int, Generator or None
+            Seed; by default the estimator's own.
+        """
+        check_is_fitted(self, "params_")
+        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
+        components = self._sample_components(n_samples, y, rng)
+        return self._draw(n_samples, components, rng), self.classes_[self.model_.groups[components]]
+
+    def _class_labels(self) -> list[Any]:
+        return list(self.classes_.tolist())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _pooled(counts: Counts, block: int) -> Any:
+    part: Any = counts.parts[str(block)]
+    return part.pooled()
+
+
+def _table_rows(family: ColumnFamily, block: Block) -> int:
+    offsets = getattr(family, "offsets", None)
+    if offsets is not None and len(offsets) > 1:
+        return int(offsets[-1])
+    return block.n_columns * (block.n_columns if not family.closed_form_with_missing else 1)
+
+
+class DiscreteNaiveBayes(BaseNaiveBayes):
+    """Naive Bayes with pseudo-counts ``alpha``: what the discrete event models share."""
+
+    def _checked_alpha(self) -> FloatArray:
+        """``alpha`` as an array that broadcasts to (n_features, n_classes)."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim == 1 and alpha.shape[0] != self.n_features_in_:
+            raise InputError(
+                "When alpha is an array, it should contains `n_features`. "
+                f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
+            )
+        if not np.isfinite(alpha).all():
+            raise InputError(f"alpha is {self.alpha!r}; pseudo-counts are finite.")
+        if alpha.size and alpha.min() < 0.0:
+            if isinstance(self.alpha, Real):
+                raise InputError(f"alpha is {self.alpha!r}; pseudo-counts are 0 or more.")
+            raise InputError("All values in alpha must be greater than 0.")
+        if not getattr(self, "force_alpha", True) and alpha.size and alpha.min() < 1e-10:
+            warnings.warn(
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. "
+                "Use `force_alpha=True` to keep alpha unchanged.",
+                UserWarning,
+                stacklevel=5,
+            )
+            alpha = np.maximum(alpha, 1e-10)
+        if alpha.ndim == 2:
+            # The user's (n_classes, n_features), or (n_classes, 1) for one value per class.
+            return np.ascontiguousarray(alpha.T)
+        return alpha[:, None] if alpha.ndim == 1 else alpha
+
+    def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
+        alpha = self._checked_alpha()
+        if alpha.ndim == 2 and alpha.shape[1] > 1:
+            if alpha.shape[1] != n_classes:
+                raise InputError(
+                    f"alpha has {alpha.shape[1]} rows, but there are {n_classes} classes; a two-dimensional alpha has "
+                    "the shape (n_classes, n_features) or (n_classes, 1)."
+                )
+            alpha = alpha[:, groups]
+        if self.feature_prior is not None:
+            return (self.feature_prior.pseudo_counts(self.estimate),)
+        return (PseudoCounts(alpha),)
+
+    # ---- what scikit-learn calls the fitted counts
+    def _publish_classes(self, learned: Learned) -> None:
+        weight = learned.fit.counts.parts[CLASSES].arrays()["weight"]
+        groups = learned.model.groups
+        self.class_count_ = np.bincount(groups, weight, minlength=learned.model.n_classes)
+        self.class_log_prior_ = self._log_class_prior()

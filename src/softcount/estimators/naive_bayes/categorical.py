@@ -1,0 +1,228 @@
+"""Categorical naive Bayes: columns with a few values each, as codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softcount._errors import InputError
+from softcount.core.counts import Counts
+from softcount.core.learn import Learned
+from softcount.estimators._parameters import documented
+from softcount.estimators._tables import LARGEST_TABLE, read_codes, read_numbers
+from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
+from softcount.families.blocks import Block, CodesBlock
+from softcount.families.categorical import Categorical
+from softcount.families.columns import ColumnFamily
+from softcount.families.statistics import Sums
+
+__all__ = ["CategoricalNB"]
+
+UNKNOWN = ("ignore", "error", "smooth")
+
+
+@documented
+class CategoricalNB(DiscreteNaiveBayes):
+    r"""Naive Bayes for categories, learned from the labels there are.
+
+    .. math:: \theta_{jvk} = \frac{\lambda + \sum_i r_{ik} 1[x_{ij} = v]}{\lambda v_j + \sum_i r_{ik}}
+
+    for column j with :math:`v_j` values, coded 0, 1, 2, ...; NaN is a missing value. For categories as they are
+    (strings, pandas categories) use :class:`~softcount.NaiveBayes`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Pseudo-count of every value.
+    force_alpha : bool, default=True
+        Keep ``alpha`` below 1e-10 as it is.
+    fit_prior : bool, default=True
+        Estimate the class probabilities; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), optional
+        Given class probabilities.
+    min_categories : int or array-like of shape (n_features,), optional
+        Fewest values of each column.
+    handle_unknown : {"ignore", "error", "smooth"}, default="ignore"
+        What a value that was not seen in training means when predicting: the cell is left out like a missing one, an
+        error, or probability :math:`\lambda / (N_k + \lambda v_j)`.
+    {shared}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_log_prior_ : array of shape (n_classes,)
+        Expected weight and log-probability of each class.
+    category_count_ : list of arrays of shape (n_classes, n_values)
+        Expected count of each value.
+    feature_log_prob_ : list of arrays of shape (n_components, n_values)
+        :math:`\log\theta`.
+    n_categories_ : array of shape (n_features,)
+        Number of values of each column.
+    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
+        Free parameters, and what the fit went through.
+
+    Examples
+    --------
+    >>> X = [[0, 2], [0, 1], [1, 0], [1, 0]]
+    >>> CategoricalNB().fit(X, ["a", None, "b", None]).predict([[0, 7]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        handle_unknown: str = "ignore",
+        class_alpha: float = 0.0,
+        feature_prior: Any = None,
+        estimate: str = "mode",
+        missing_label: Any = np.nan,
+        classes: Any = None,
+        n_classes: int | None = None,
+        soft_labels: str = "responsibility",
+        unlabeled_weight: float = 1.0,
+        n_components_per_class: Any = 1,
+        init: Any = None,
+        n_init: int | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        accelerate: bool = False,
+        annealing: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.handle_unknown = handle_unknown
+        self.class_alpha = class_alpha
+        self.feature_prior = feature_prior
+        self.estimate = estimate
+        self.missing_label = missing_label
+        self.classes = classes
+        self.n_classes = n_classes
+        self.soft_labels = soft_labels
+        self.unlabeled_weight = unlabeled_weight
+        self.n_components_per_class = n_components_per_class
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.annealing = annealing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.handle_unknown not in UNKNOWN:
+            raise InputError(f"handle_unknown is {self.handle_unknown!r}; choose one of {', '.join(map(repr, UNKNOWN))}.")
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        X = read_numbers(self, X, reset=reset, accept_sparse=False)
+        codes, largest = read_codes(X, type(self).__name__)
+        if reset:
+            self._n_values = self._count_values(largest, codes)
+        elif not hasattr(self, "params_") or self._is_counting:
+            self._n_values = np.maximum(self._n_values, self._count_values(largest, codes))
+        else:
+            codes = self._mark_unknown(codes, X)
+        return (CodesBlock(codes, self._family().offsets),)
+
+    #: Whether rows are being read to be counted (then new values are learned) rather than to be scored.
+    _is_counting = False
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        self._is_counting = True
+        try:
+            return super().partial_fit(X, y, classes, sample_weight)
+        finally:
+            self._is_counting = False
+
+    def _count_values(self, largest: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+        found = np.maximum(largest + 1, 1)
+        if self.min_categories is not None:
+            fewest = np.asarray(self.min_categories)
+            if not np.issubdtype(fewest.dtype, np.signedinteger):
+                raise InputError(f"'min_categories' should have integral type. Got {fewest.dtype} instead.")
+            if fewest.ndim and fewest.shape != found.shape:
+                raise InputError(
+                    f"'min_categories' should have shape ({found.shape[0]},) when an array-like is provided. "
+                    f"Got {fewest.shape} instead."
+                )
+            found = np.maximum(found, fewest)
+        column = int(np.argmax(found))
+        if found[column] * 8 > LARGEST_TABLE and found[column] > 100 * codes.shape[0]:
+            raise InputError(
+                f"Column {self._feature_names()[column]!r} holds the code {int(found[column]) - 1}, so its table would "
+                f"need {int(found[column])} values for {codes.shape[0]} rows. Recode the categories as 0, 1, 2, ..., "
+                "or use NaiveBayes, which learns the categories that occur."
+            )
+        return found.astype(np.int64)
+
+    def _mark_unknown(self, codes: NDArray[Any], X: NDArray[Any]) -> NDArray[Any]:
+        unknown = codes.astype(np.int64) >= self._n_values
+        if not unknown.any():
+            return codes
+        if self.handle_unknown == "error":
+            row, column = (int(i) for i in np.argwhere(unknown)[0])
+            raise InputError(
+                f"Row {row}, column {self._feature_names()[column]!r} holds the category {X[row, column]!r}, which was "
+                f"not seen in training (0 to {int(self._n_values[column]) - 1} were). Use handle_unknown='ignore' to "
+                "leave such cells out, or 'smooth' to give them a small probability."
+            )
+        wide = codes.astype(np.int32)
+        if codes.dtype == np.uint8:
+            wide[codes == 255] = -1
+        replacement = np.broadcast_to(self._n_values, wide.shape) if self.handle_unknown == "smooth" else -1
+        return np.where(unknown, replacement, wide).astype(np.int32)
+
+    def _family(self) -> Categorical:
+        return Categorical(tuple(int(v) for v in self._n_values), self.handle_unknown == "smooth")
+
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        return (self._family(),)
+
+    def _widened(self, before: Counts, batch: Counts) -> Counts:
+        """Earlier counts with room for values first seen in this batch."""
+        family = self._family()
+        old = self._counted_family
+        counts = before.parts["0"].arrays()["count"]
+        wide = np.zeros((int(family.offsets[-1]), counts.shape[1]))
+        for j, n_values in enumerate(old.n_values):
+            start = int(family.offsets[j])
+            wide[start : start + n_values] = counts[old.offsets[j] : old.offsets[j] + n_values]
+        return Counts({**before.parts, "0": Sums({"count": wide})}, before.objective)
+
+    def _publish(self, learned: Learned) -> None:
+        self._publish_classes(learned)
+        family = learned.model.families[0]
+        assert isinstance(family, Categorical)  # noqa: S101
+        self._counted_family = family
+        counts = learned.fit.counts.parts["0"].arrays()["count"]
+        table = learned.fit.params.blocks[0]["log_prob"]
+        groups = learned.model.groups
+        self.n_categories_ = np.array(family.n_values, dtype=np.int64)
+        self.category_count_, self.feature_log_prob_ = [], []
+        for j, n_values in enumerate(family.n_values):
+            rows = slice(int(family.offsets[j]), int(family.offsets[j]) + n_values)
+            by_class = [counts[rows, groups == k].sum(axis=1) for k in range(learned.model.n_classes)]
+            self.category_count_.append(np.array(by_class))
+            self.feature_log_prob_.append(np.ascontiguousarray(table[rows].T))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags

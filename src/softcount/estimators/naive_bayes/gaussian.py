@@ -1,0 +1,157 @@
+"""Gaussian naive Bayes: numbers around a class mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softcount._errors import InputError
+from softcount._types import FloatArray
+from softcount.core.counts import Counts
+from softcount.core.learn import Learned
+from softcount.core.mixture import CLASSES, MixtureModel
+from softcount.estimators._parameters import documented
+from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
+from softcount.estimators.naive_bayes._base import BaseNaiveBayes
+from softcount.families.blocks import Block
+from softcount.families.columns import ColumnFamily
+from softcount.families.gaussian import Gaussian, MomentPrior
+
+__all__ = ["GaussianNB"]
+
+
+@documented
+class GaussianNB(BaseNaiveBayes):
+    r"""Naive Bayes for numbers, learned from the labels there are.
+
+    .. math:: \mu_{jk} = \frac{\sum_i r_{ik} x_{ij}}{\sum_i r_{ik}}, \qquad
+       v_{jk} = \frac{\sum_i r_{ik} (x_{ij} - \mu_{jk})^2}{\sum_i r_{ik}} + \varepsilon
+
+    with :math:`r_{ik}` one for a known label and the posterior for a missing one, and the floor
+    :math:`\varepsilon` = ``var_smoothing`` times the largest variance of any column. What EM monitors holds the floor's
+    share, :math:`-\varepsilon/(2v)` per cell, so that it never falls.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,), optional
+        Given class probabilities.
+    var_smoothing : float, default=1e-9
+        The variance floor, as a share of the largest variance of any column.
+    shared_variance : bool, default=False
+        One variance per column for all classes; the boundary is then linear.
+    {shared}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_prior_ : array of shape (n_classes,)
+        Expected weight and probability of each class.
+    theta_, var_ : array of shape (n_components, n_features)
+        Means and variances.
+    epsilon_ : float
+        The variance floor.
+    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
+        Free parameters, and what the fit went through.
+
+    Examples
+    --------
+    >>> X = [[-1.0], [-2.0], [np.nan], [1.0], [3.0]]
+    >>> GaussianNB().fit(X, ["a", "a", None, "b", "b"]).predict([[-1.5], [2.5]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-9,
+        shared_variance: bool = False,
+        class_alpha: float = 0.0,
+        feature_prior: Any = None,
+        estimate: str = "mode",
+        missing_label: Any = np.nan,
+        classes: Any = None,
+        n_classes: int | None = None,
+        soft_labels: str = "responsibility",
+        unlabeled_weight: float = 1.0,
+        n_components_per_class: Any = 1,
+        init: Any = None,
+        n_init: int | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        accelerate: bool = False,
+        annealing: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.shared_variance = shared_variance
+        self.class_alpha = class_alpha
+        self.feature_prior = feature_prior
+        self.estimate = estimate
+        self.missing_label = missing_label
+        self.classes = classes
+        self.n_classes = n_classes
+        self.soft_labels = soft_labels
+        self.unlabeled_weight = unlabeled_weight
+        self.n_components_per_class = n_components_per_class
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.annealing = annealing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not self.var_smoothing >= 0.0:
+            raise InputError(f"var_smoothing is {self.var_smoothing!r}; use a number of 0 or more.")
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        X = read_numbers(self, X, reset=reset, accept_sparse=False)
+        if reset:
+            check_magnitude(X, self._feature_names())
+        return (dense_block(X),)
+
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        return (Gaussian(shared=self.shared_variance),)
+
+    def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
+        if self.feature_prior is not None:
+            prior = self.feature_prior.pseudo_counts(self.estimate)
+            return (replace(prior, smoothing=self.var_smoothing),)
+        return (MomentPrior(smoothing=self.var_smoothing),)
+
+    def _class_prior(self, n_classes: int) -> FloatArray | None:
+        if self.priors is None:
+            return None
+        prior = np.asarray(self.priors, dtype=np.float64)
+        if prior.shape[0] != n_classes:
+            raise InputError("Number of priors must match number of classes.")
+        if not np.isclose(prior.sum(), 1.0):
+            raise InputError("The sum of the priors should be 1.")
+        if (prior < 0).any():
+            raise InputError("Priors must be non-negative.")
+        return prior
+
+    def _with_batch_priors(self, model: MixtureModel, batch: Counts, total: Counts) -> MixtureModel:
+        # Like scikit-learn's, the floor is that of the last batch.
+        part: Any = batch.parts["0"]
+        return replace(model, priors=(model.families[0].anchored(model.priors[0], part.pooled()),))
+
+    def _publish(self, learned: Learned) -> None:
+        weight = learned.fit.counts.parts[CLASSES].arrays()["weight"]
+        self.class_count_ = np.bincount(learned.model.groups, weight, minlength=learned.model.n_classes)
+        self.class_prior_ = np.exp(self._log_class_prior())
+        block = learned.fit.params.blocks[0]
+        self.theta_ = np.ascontiguousarray(block["mean"].T)
+        self.var_ = np.ascontiguousarray(block["var"].T)
+        self.epsilon_ = float(learned.model.priors[0].floor)

@@ -1,0 +1,170 @@
+"""Multinomial naive Bayes: how often each word occurs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from softcount._errors import InputError
+from softcount.core.learn import Learned
+from softcount.estimators._parameters import documented
+from softcount.estimators._tables import dense_block, is_sparse, read_numbers, sparse_block
+from softcount.estimators._word_ids import is_ragged, word_ids_to_counts
+from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
+from softcount.families.blocks import Block
+from softcount.families.columns import ColumnFamily
+from softcount.families.multinomial import Multinomial
+
+__all__ = ["MultinomialNB"]
+
+
+@documented
+class MultinomialNB(DiscreteNaiveBayes):
+    r"""Naive Bayes for word counts, learned from the labels there are.
+
+    .. math:: \theta_{tk} = \frac{\lambda + \sum_i r_{ik} x_{it}}{\lambda V + \sum_i r_{ik} \sum_t x_{it}}, \qquad
+       \log p(x_i, k) = \log\pi_k + \sum_t x_{it}\log\theta_{tk}
+
+    with :math:`r_{ik}` one for a known label and the posterior for a missing one. X holds counts (or weights such as
+    tf-idf), dense or sparse, or is a list with a list of word ids per document.
+
+    Parameters
+    ----------
+    alpha : float or array-like, default=1.0
+        Pseudo-count added to every count (Laplace smoothing): one number, one per feature, or an array that broadcasts
+        to (n_classes, n_features). The estimate is the posterior mean under a conjugate prior with parameter ``alpha``.
+    force_alpha : bool, default=True
+        Keep ``alpha`` below 1e-10 as it is.
+    fit_prior : bool, default=True
+        Estimate the class probabilities; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), optional
+        Given class probabilities.
+    {shared}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_log_prior_ : array of shape (n_classes,)
+        Expected weight and log-probability of each class.
+    feature_count_ : array of shape (n_classes, n_features)
+        Expected number of each word.
+    feature_log_prob_ : array of shape (n_components, n_features)
+        :math:`\log\theta`.
+    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
+        Free parameters, and what the fit went through.
+
+    Examples
+    --------
+    >>> documents = [[0, 0, 1], [0, 2], [3, 3, 1, 3], [3]]
+    >>> MultinomialNB().fit(documents, ["a", None, "b", None]).predict(documents).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        class_alpha: float = 0.0,
+        feature_prior: Any = None,
+        estimate: str = "mode",
+        missing_label: Any = np.nan,
+        classes: Any = None,
+        n_classes: int | None = None,
+        soft_labels: str = "responsibility",
+        unlabeled_weight: float = 1.0,
+        n_components_per_class: Any = 1,
+        init: Any = None,
+        n_init: int | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        accelerate: bool = False,
+        annealing: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.class_alpha = class_alpha
+        self.feature_prior = feature_prior
+        self.estimate = estimate
+        self.missing_label = missing_label
+        self.classes = classes
+        self.n_classes = n_classes
+        self.soft_labels = soft_labels
+        self.unlabeled_weight = unlabeled_weight
+        self.n_components_per_class = n_components_per_class
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.annealing = annealing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        if is_ragged(X):
+            X = word_ids_to_counts(X, None if reset else self.n_features_in_)
+        X = read_numbers(self, X, reset=reset)
+        if is_sparse(X):
+            block: Block = sparse_block(X)
+            self._check_counts(X.data[None, :], X)
+        else:
+            block = dense_block(X)
+            self._check_counts(X, None)
+        if reset:
+            self._mean_length = _mean_length(X)
+        return (block,)
+
+    def _check_counts(self, values: Any, sparse: Any) -> None:
+        if values.size == 0 or values.dtype.kind in "ub" or not np.nanmin(values, initial=0) < 0:
+            return
+        row, column = (int(i) for i in np.argwhere(values < 0)[0])
+        value = values[row, column]
+        if sparse is not None:
+            row = int(np.searchsorted(sparse.indptr, column, side="right")) - 1
+            column = int(sparse.indices[column])
+        raise InputError(
+            f"Negative values in data passed to {type(self).__name__} (input X): row {row}, column "
+            f"{self._feature_names()[column]!r} holds {value!r}. Counts are 0 or more."
+        )
+
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        return (Multinomial(),)
+
+    def _draw(self, n_samples: int, components: Any, rng: np.random.Generator) -> Any:
+        from scipy.sparse import csr_array
+
+        lengths = rng.poisson(self._mean_length, n_samples)
+        rows = Multinomial().draw(self.params_.blocks[0], components, rng, lengths)
+        return csr_array(rows) if self._was_sparse() else rows
+
+    def _was_sparse(self) -> bool:
+        return self.n_features_in_ > 2000
+
+    def _publish(self, learned: Learned) -> None:
+        self._publish_classes(learned)
+        words = learned.fit.counts.parts["0"].arrays()["sum"]
+        by_class = [words[:, learned.model.groups == k].sum(axis=1) for k in range(learned.model.n_classes)]
+        self.feature_count_ = np.array(by_class)
+        self.feature_log_prob_ = np.ascontiguousarray(learned.fit.params.blocks[0]["log_prob"].T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _mean_length(X: Any) -> float:
+    total = float(np.nansum(X.data)) if is_sparse(X) else float(np.nansum(X))
+    return total / max(X.shape[0], 1)

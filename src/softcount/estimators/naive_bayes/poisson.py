@@ -1,0 +1,139 @@
+"""Poisson naive Bayes: independent counts, each with a rate per class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from softcount._errors import InputError
+from softcount.core.learn import Learned
+from softcount.estimators._parameters import documented
+from softcount.estimators._tables import dense_block, is_sparse, read_numbers, sparse_block, without_duplicates
+from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
+from softcount.families.blocks import Block
+from softcount.families.columns import ColumnFamily
+from softcount.families.poisson import Poisson
+
+__all__ = ["PoissonNB"]
+
+
+@documented
+class PoissonNB(DiscreteNaiveBayes):
+    r"""Naive Bayes for counts of events, learned from the labels there are.
+
+    .. math:: \lambda_{jk} = \frac{\sum_i r_{ik} x_{ij} + a\bar x_j}{\sum_i r_{ik} + a}, \qquad
+       \log p(x_i, k) = \log\pi_k + \sum_j x_{ij}\log\lambda_{jk} - \lambda_{jk} - \log x_{ij}!
+
+    with ``alpha`` = :math:`a` pseudo-rows at the overall mean :math:`\bar x_j`.
+
+    Parameters
+    ----------
+    alpha : float or array-like, default=1.0
+        Pseudo-rows at the overall mean: one number, one per feature, or an array that broadcasts to
+        (n_classes, n_features).
+    fit_prior : bool, default=True
+        Estimate the class probabilities; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), optional
+        Given class probabilities.
+    {shared}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_log_prior_ : array of shape (n_classes,)
+        Expected weight and log-probability of each class.
+    feature_count_ : array of shape (n_classes, n_features)
+        Expected total of each column.
+    rate_ : array of shape (n_components, n_features)
+        :math:`\lambda`.
+    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
+        Free parameters, and what the fit went through.
+
+    Examples
+    --------
+    >>> X = [[5, 0], [6, 1], [0, 4], [1, 7]]
+    >>> PoissonNB().fit(X, ["a", None, "b", None]).predict(X).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        class_alpha: float = 0.0,
+        feature_prior: Any = None,
+        estimate: str = "mode",
+        missing_label: Any = np.nan,
+        classes: Any = None,
+        n_classes: int | None = None,
+        soft_labels: str = "responsibility",
+        unlabeled_weight: float = 1.0,
+        n_components_per_class: Any = 1,
+        init: Any = None,
+        n_init: int | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        accelerate: bool = False,
+        annealing: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.class_alpha = class_alpha
+        self.feature_prior = feature_prior
+        self.estimate = estimate
+        self.missing_label = missing_label
+        self.classes = classes
+        self.n_classes = n_classes
+        self.soft_labels = soft_labels
+        self.unlabeled_weight = unlabeled_weight
+        self.n_components_per_class = n_components_per_class
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.annealing = annealing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        X = read_numbers(self, X, reset=reset)
+        family = Poisson()
+        if not is_sparse(X):
+            family.check_values(X, self._feature_names())
+            return (dense_block(X),)
+        X = without_duplicates(X)
+        wrong = ~family.in_support(X.data)
+        if wrong.any():
+            entry = int(np.flatnonzero(wrong)[0])
+            row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+            raise InputError(
+                f"Row {row}, column {self._feature_names()[int(X.indices[entry])]!r} holds {X.data[entry]!r}, but a "
+                f"Poisson column holds {family.support}. Correct the value, or use another estimator."
+            )
+        return (sparse_block(X),)
+
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        return (Poisson(),)
+
+    def _publish(self, learned: Learned) -> None:
+        self._publish_classes(learned)
+        totals = learned.fit.counts.parts["0"].arrays()["sum"]
+        by_class = [totals[:, learned.model.groups == k].sum(axis=1) for k in range(learned.model.n_classes)]
+        self.feature_count_ = np.array(by_class)
+        self.rate_ = np.ascontiguousarray(learned.fit.params.blocks[0]["rate"].T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
