@@ -54,6 +54,8 @@ class Design:
         Whether column 0 of the design is a column of ones.
     center : array of shape (n_features,) or None
         Subtracted from the columns of a dense table; needs an intercept, which takes the shift up.
+    unpack : bool
+        Whether to unpack every chunk of a sparse table, which orthogonal factorizations need.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Design:
     table: Table
     fit_intercept: bool = True
     center: FloatArray | None = None
+    unpack: bool = False
 
     @property
     def n_samples(self) -> int:
@@ -86,7 +89,9 @@ class Design:
     @property
     def multiplies_sparse(self) -> bool:
         """Whether chunks stay sparse in the products (else the scratch holds them unpacked)."""
-        return self.is_sparse and self._stored_per_row() < SPARSE_PRODUCT_DENSITY * self.table.shape[1]
+        if self.unpack or not self.is_sparse:
+            return False
+        return self._stored_per_row() < SPARSE_PRODUCT_DENSITY * self.table.shape[1]
 
     def slices(self) -> list[slice]:
         """Chunks of rows for :meth:`load`; they depend on the shape of the table alone."""
@@ -157,6 +162,10 @@ class LoadedRows(Protocol):
         """Add the outer products of ``(root_weight * x, residual)`` to ``tally``."""
         ...
 
+    def weighted(self, root_weight: FloatArray, residual: FloatArray) -> FloatArray:
+        """The dense block with rows ``(root_weight * x, residual)``; it uses the rows up as well."""
+        ...
+
     def score(self, residual: FloatArray) -> FloatArray:
         """``sum_i x_i residual_i``."""
         ...
@@ -179,12 +188,17 @@ class DenseRows:
 
     def add_to(self, tally: GramTally, root_weight: FloatArray, residual: FloatArray) -> None:
         """One symmetric product of the scratch block with itself."""
+        block = self.weighted(root_weight, residual)
+        # NumPy hands a matrix times its own transpose to a symmetric rank-k update: half the work.
+        np.matmul(block.T, block, out=tally.part)
+        tally.total += tally.part
+
+    def weighted(self, root_weight: FloatArray, residual: FloatArray) -> FloatArray:
+        """The scratch block itself, scaled in place."""
         inner = self.design
         np.multiply(inner, root_weight[:, None], out=inner)
         self.block[:, -1] = residual
-        # NumPy hands a matrix times its own transpose to a symmetric rank-k update: half the work.
-        np.matmul(self.block.T, self.block, out=tally.part)
-        tally.total += tally.part
+        return self.block
 
     def score(self, residual: FloatArray) -> FloatArray:
         """``sum_i x_i residual_i``."""
@@ -226,6 +240,12 @@ class SparseRows:
             total[0, -1] += root_weight @ residual
             total[-1, 0] = total[0, -1]
             total[0, 0] += root_weight @ root_weight
+
+    def weighted(self, root_weight: FloatArray, residual: FloatArray) -> FloatArray:
+        """The chunk unpacked."""
+        ones = [np.ones((self.part.shape[0], 1))] if self.fit_intercept else []
+        columns = np.hstack([*ones, self.part.toarray()]) * root_weight[:, None]
+        return np.column_stack([columns, residual])
 
     def score(self, residual: FloatArray) -> FloatArray:
         """``sum_i x_i residual_i``."""
