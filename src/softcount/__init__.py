@@ -26,7 +26,7 @@ _NAMES = {
     "Mixture": "softcount.estimators.mixture",
     "MultinomialMixture": "softcount.estimators.mixture",
     "MultinomialNB": "softcount.estimators.naive_bayes",
-    "NaiveBayes": "softcount.estimators.mixed_naive_bayes",
+    "NaiveBayes": "softcount.estimators.naive_bayes",
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
     "load": "softcount.persist",

@@ -65,9 +65,7 @@ def class_scores(model: MixtureModel, scores: FloatArray) -> FloatArray:
     """Joint log-density per class from that per component."""
     if model.has_single_components:
         return scores
-    by_class = [
-        np.logaddexp.reduce(scores[:, model.groups == k], axis=1) for k in range(model.n_classes)
-    ]
+    by_class = [np.logaddexp.reduce(scores[:, model.groups == k], axis=1) for k in range(model.n_classes)]
     return np.stack(by_class, axis=1)
 
 
@@ -103,7 +101,9 @@ def contributions(
 def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
     """The exact linear form of a model whose log-odds are linear in the features."""
     if not model.has_single_components:
-        raise InputError("The boundary is not linear: classes have several components. Use n_components_per_class=1.")
+        raise InputError(
+            "The boundary is not linear: classes have several components. Use n_components_per_class=1."
+        )
     slopes, intercept = [], params.log_weights.copy()
     for family, p in zip(model.families, params.blocks, strict=True):
         form = family.linear_form(p)

@@ -90,7 +90,7 @@ class ThreadExecutor:
         total: C | None = None
         for part in self._map(tally, lanes):
             total = part if total is None else total + part
-        assert total is not None  # noqa: S101  (there is always one lane)
+        assert total is not None
         return total
 
     def each(self, task: Callable[[T], None], chunks: Sequence[T]) -> None:

@@ -118,7 +118,7 @@ class MixtureModel:
             class_weight += scores.sum(axis=0)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add(block, scores)
-        assert collected is not None  # noqa: S101  (a lane has at least one chunk)
+        assert collected is not None
         return self._counts(class_weight, [t.statistics() for t in collected], objective)
 
     def tally_given(
@@ -130,7 +130,9 @@ class MixtureModel:
         class_weight = np.zeros(n)
         for chunk in chunks:
             if collected is None:
-                before: Sequence[Params | None] = [None] * len(self.families) if params is None else params.blocks
+                before: Sequence[Params | None] = (
+                    [None] * len(self.families) if params is None else params.blocks
+                )
                 triples = zip(self.families, chunk.blocks, before, strict=True)
                 collected = [family.tally(block, n, p) for family, block, p in triples]
             resp = np.ascontiguousarray(resp_of(chunk))
@@ -140,7 +142,7 @@ class MixtureModel:
             class_weight += resp.sum(axis=0)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add(block, resp)
-        assert collected is not None  # noqa: S101
+        assert collected is not None
         return self._counts(class_weight, [t.statistics() for t in collected], 0.0)
 
     def tally_known(self, chunks: Sequence[Chunk]) -> Counts:
@@ -151,14 +153,14 @@ class MixtureModel:
         for chunk in chunks:
             if collected is None:
                 collected = [f.tally(b, n) for f, b in zip(self.families, chunk.blocks, strict=True)]
-            assert chunk.labels is not None  # noqa: S101
+            assert chunk.labels is not None
             codes = chunk.labels.codes
             known = codes >= 0
             weight = None if chunk.weight is None else chunk.weight[known]
             class_weight += np.bincount(codes[known], weight, minlength=n)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add_known(block, codes, chunk.weight)
-        assert collected is not None  # noqa: S101
+        assert collected is not None
         return self._counts(class_weight, [t.statistics() for t in collected], 0.0)
 
     def _counts(self, class_weight: FloatArray, statistics: list[Statistics], objective: float) -> Counts:
@@ -255,7 +257,12 @@ class MixtureModel:
         return float(weight[counted] @ log_norm[counted])
 
     def _mend_known(
-        self, resp: FloatArray, log_norm: FloatArray, codes: Any, weight: FloatArray | None, log_weights: FloatArray
+        self,
+        resp: FloatArray,
+        log_norm: FloatArray,
+        codes: Any,
+        weight: FloatArray | None,
+        log_weights: FloatArray,
     ) -> None:
         """A labeled row that its class calls impossible still belongs to that class."""
         rows = np.flatnonzero(np.isneginf(log_norm) & (codes >= 0))
@@ -294,8 +301,10 @@ class MixtureModel:
                 smoothed = per_class + self.class_alpha
                 total = smoothed.sum()
                 # Without any weight the class probabilities are equal.
-                log_class = np.log(smoothed) - np.log(total) if total > 0.0 else np.log(
-                    np.full(self.n_classes, 1.0 / self.n_classes)
+                log_class = (
+                    np.log(smoothed) - np.log(total)
+                    if total > 0.0
+                    else np.log(np.full(self.n_classes, 1.0 / self.n_classes))
                 )
             if self.has_single_components:
                 return log_class[self.groups]
@@ -338,7 +347,9 @@ class MixtureModel:
 def pooled_counts(model: MixtureModel, executor: Executor, chunks: Chunks) -> Counts:
     """Counts of all rows taken as one class; full Gaussians are counted as diagonal ones."""
     lookers = tuple(_looker(family) for family in model.families)
-    pooled = replace(model, families=lookers, groups=np.zeros(1, dtype=np.int64), n_classes=1, class_prior=None)
+    pooled = replace(
+        model, families=lookers, groups=np.zeros(1, dtype=np.int64), n_classes=1, class_prior=None
+    )
     return executor.reduce(
         lambda lane: pooled.tally_given(lane, lambda chunk: np.ones((chunk.n_rows, 1))), chunks
     )

@@ -82,7 +82,11 @@ class GenerativeEstimator(BaseEstimator):
         )
 
     def _learn(
-        self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None, classes: NDArray[Any]
+        self,
+        blocks: tuple[Block, ...],
+        labels: Labels | None,
+        weight: FloatArray | None,
+        classes: NDArray[Any],
     ) -> Learned:
         model = self._make_model(blocks, classes)
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
@@ -251,7 +255,9 @@ class GenerativeEstimator(BaseEstimator):
         """
         check_is_fitted(self, "params_")
         scores = telling_features(self.model_, self.params_)
-        names = self._block_feature_names()
+        return self._best_of(scores, self._block_feature_names(), k)
+
+    def _best_of(self, scores: FloatArray, names: list[str], k: int) -> dict[Any, list[tuple[str, float]]]:
         result = {}
         for index, label in enumerate(self._class_labels()):
             order = np.argsort(-scores[:, index], kind="stable")[:k]

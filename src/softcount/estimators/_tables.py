@@ -55,9 +55,7 @@ def sparse_block(X: Any, *, binary: bool = False) -> SparseBlock:
         counts = np.concatenate([[0], np.cumsum(lost)])
         missing = SparseBlock(counts[X.indptr].astype(np.int64), X.indices[lost], None, X.shape[1])
         data = np.where(lost, 0.0, data)
-    if binary and missing is None and data.dtype.kind != "f" and not (data == 0).any():
-        data = None
-    elif binary and missing is None and (data == 1).all():
+    if (binary and missing is None and data.dtype.kind != "f" and not (data == 0).any()) or (binary and missing is None and (data == 1).all()):
         data = None
     return SparseBlock(X.indptr, X.indices, data, X.shape[1], missing)
 
@@ -104,7 +102,7 @@ def read_codes(X: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     """
     missing = np.isnan(X) if X.dtype.kind == "f" else None
     if missing is not None:
-        whole = missing | (X == np.floor(X))
+        whole = missing | (np.floor(X) == X)
         if not whole.all():
             row, column = (int(i) for i in np.argwhere(~whole)[0])
             raise InputError(

@@ -20,7 +20,9 @@ def is_ragged(X: Any) -> bool:
             return False
     elif not isinstance(X, (list, tuple)):
         return False
-    if len(X) == 0 or not all(isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, str) for row in X):
+    if len(X) == 0 or not all(
+        isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, str) for row in X
+    ):
         return False
     if any(np.ndim(row) > 1 for row in X if isinstance(row, np.ndarray)):
         return False
@@ -39,7 +41,9 @@ def word_ids_to_counts(documents: Sequence[Any], n_words: int | None) -> csr_arr
     """
     lengths = np.array([len(row) for row in documents])
     try:
-        flat = np.concatenate([np.asarray(row, dtype=np.float64) for row in documents if len(row)] or [np.empty(0)])
+        flat = np.concatenate(
+            [np.asarray(row, dtype=np.float64) for row in documents if len(row)] or [np.empty(0)]
+        )
     except (TypeError, ValueError):
         raise InputError(
             "X is a list of documents of different lengths, so its entries are word ids, but some are not numbers. "

@@ -130,6 +130,13 @@ class Categorical(ColumnFamily):
         sums = np.add.reduceat(table, self.offsets[:-1], axis=0)
         return np.repeat(sums, np.diff(self.offsets), axis=0)
 
+    def room_for(self, old: Categorical, counts: FloatArray) -> FloatArray:
+        """Counts under the ``old`` numbers of values, laid out for this family's larger ones."""
+        wide = np.zeros((int(self.offsets[-1]), counts.shape[1]))
+        for start, n_values, old_start in zip(self.offsets, old.n_values, old.offsets, strict=False):
+            wide[start : start + n_values] = counts[old_start : old_start + n_values]
+        return wide
+
     def scorer(self, params: Params) -> CategoricalScorer:
         """Looks the codes up in the table."""
         return CategoricalScorer(np.ascontiguousarray(params["log_prob"]), self.offsets)

@@ -170,7 +170,7 @@ class Gaussian(ColumnFamily):
             weight = np.broadcast_to(weight.sum(axis=0, keepdims=True), weight.shape)
         mass = weight + prior.dof
         with np.errstate(divide="ignore", invalid="ignore"):
-            overall = pooled.scatter / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
+            overall = np.where(pooled.weight > 0.0, pooled.scatter / pooled.weight, 1.0)
             var = np.where(mass > 0.0, scatter / mass, overall)
         return {"mean": mean, "var": np.maximum(var + (prior.floor or 0.0), SMALLEST_VARIANCE)}
 

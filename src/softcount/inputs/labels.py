@@ -67,7 +67,9 @@ class Labels:
         support = np.bincount(self.codes[self.codes >= 0], minlength=self.n_classes).astype(np.float64)
         if self.factors is not None and self.factor_row is not None:
             # Factors shared by several classes single none of them out, unless they are responsibilities.
-            rows = self.factors if self.fixed else (self.factors > 0) / (self.factors > 0).sum(1, keepdims=True)
+            rows = (
+                self.factors if self.fixed else (self.factors > 0) / (self.factors > 0).sum(1, keepdims=True)
+            )
             share = np.where(rows >= 1.0, rows, 0.0) if not self.fixed else rows
             used = np.bincount(self.factor_row[self.factor_row >= 0], minlength=self.factors.shape[0])
             support = support + used @ share
@@ -115,7 +117,9 @@ def read_labels(
     classes : array of shape (n_classes,)
     """
     if soft_labels not in SOFT_LABELS:
-        raise InputError(f"soft_labels is {soft_labels!r}; choose one of {', '.join(map(repr, SOFT_LABELS))}.")
+        raise InputError(
+            f"soft_labels is {soft_labels!r}; choose one of {', '.join(map(repr, SOFT_LABELS))}."
+        )
     if y is None:
         if classes is None and n_classes is None:
             raise InputError(
@@ -144,9 +148,7 @@ def _is_matrix(y: Any) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] != 1
 
 
-def _read_matrix(
-    y: Any, n_rows: int, classes: Any, soft_labels: str
-) -> tuple[Labels, NDArray[Any]]:
+def _read_matrix(y: Any, n_rows: int, classes: Any, soft_labels: str) -> tuple[Labels, NDArray[Any]]:
     names = list(getattr(y, "columns", [])) or None
     try:
         matrix = np.asarray(y, dtype=np.float64)
@@ -241,14 +243,18 @@ def _is_missing(values: NDArray[Any], marker: Any) -> BoolArray:
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (
-        isinstance(value, (float, np.floating)) and math.isnan(value)
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, (float, np.floating)) and math.isnan(value))
     )
 
 
 def _equals(value: Any, marker: Any) -> bool:
-    return not isinstance(value, (set, frozenset)) and isinstance(value, str) == isinstance(marker, str) and bool(
-        value == marker
+    return (
+        not isinstance(value, (set, frozenset))
+        and isinstance(value, str) == isinstance(marker, str)
+        and bool(value == marker)
     )
 
 
@@ -258,7 +264,9 @@ def _read_vector(
     missing = _is_missing(values, marker)
     is_set = np.zeros(values.shape, dtype=bool)
     if values.dtype.kind == "O":
-        is_set = np.fromiter((isinstance(v, (set, frozenset)) for v in values), dtype=bool, count=values.shape[0])
+        is_set = np.fromiter(
+            (isinstance(v, (set, frozenset)) for v in values), dtype=bool, count=values.shape[0]
+        )
     known = ~missing & ~is_set
     given = _plain(values[known])
     candidates = [] if not is_set.any() else sorted({v for s in values[is_set] for v in s}, key=repr)
@@ -279,7 +287,9 @@ def _plain(known: NDArray[Any]) -> NDArray[Any]:
             known = np.array(known.tolist())
     if known.dtype.kind == "f":
         if not np.isfinite(known).all():
-            raise InputError("Input y contains infinity or a value too large; labels are names or whole numbers.")
+            raise InputError(
+                "Input y contains infinity or a value too large; labels are names or whole numbers."
+            )
         if (known != np.floor(known)).any():
             raise InputError(
                 f"Unknown label type: continuous. y holds {known[known != np.floor(known)][0]!r}, which is a "
@@ -292,7 +302,9 @@ def _class_names(given: NDArray[Any], candidates: list[Any]) -> NDArray[Any]:
     try:
         found = np.unique(given)
         if candidates:
-            extra = np.array(candidates, dtype=found.dtype if found.size and found.dtype.kind == "O" else None)
+            extra = np.array(
+                candidates, dtype=found.dtype if found.size and found.dtype.kind == "O" else None
+            )
             found = np.unique(np.concatenate([found, extra])) if found.size else np.unique(extra)
     except TypeError:
         kinds = sorted({type(v).__name__ for v in given})
@@ -303,7 +315,9 @@ def _class_names(given: NDArray[Any], candidates: list[Any]) -> NDArray[Any]:
     return found
 
 
-def _all_classes(found: NDArray[Any], classes: Any, n_classes: int | None, *, missing_any: bool) -> NDArray[Any]:
+def _all_classes(
+    found: NDArray[Any], classes: Any, n_classes: int | None, *, missing_any: bool
+) -> NDArray[Any]:
     """The classes found, the classes asked for, and names for those nobody has named."""
     if classes is not None:
         names = np.unique(np.asarray(classes))
@@ -349,16 +363,16 @@ def _codes_of(given: NDArray[Any], names: NDArray[Any], rows: IntArray) -> NDArr
     return np.fromiter((position[v] for v in given.tolist()), dtype=np.int32, count=given.shape[0])
 
 
-def _with_sets(
-    codes: CodesArray, values: NDArray[Any], is_set: BoolArray, names: NDArray[Any]
-) -> Labels:
+def _with_sets(codes: CodesArray, values: NDArray[Any], is_set: BoolArray, names: NDArray[Any]) -> Labels:
     position = {name: i for i, name in enumerate(names.tolist())}
     distinct: dict[frozenset[Any], int] = {}
     factor_row = np.full(codes.shape[0], -1, dtype=np.int32)
     for row in np.flatnonzero(is_set):
         members = frozenset(values[row])
         if not members:
-            raise InputError(f"Row {int(row)} of y is an empty set of classes; use None where nothing is known.")
+            raise InputError(
+                f"Row {int(row)} of y is an empty set of classes; use None where nothing is known."
+            )
         if len(members) == 1:
             codes[row] = position[next(iter(members))]
         else:

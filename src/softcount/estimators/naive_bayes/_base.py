@@ -140,9 +140,13 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             names = list(classes)
             unknown = [name for name in wanted if name not in names]
             if unknown:
-                raise InputError(f"n_components_per_class names {unknown}, which are not among the classes {names}.")
+                raise InputError(
+                    f"n_components_per_class names {unknown}, which are not among the classes {names}."
+                )
             wanted = [wanted.get(name, 1) for name in names]
-        sizes = np.broadcast_to(np.asarray(wanted), (n_classes,)) if np.ndim(wanted) == 0 else np.asarray(wanted)
+        sizes = (
+            np.broadcast_to(np.asarray(wanted), (n_classes,)) if np.ndim(wanted) == 0 else np.asarray(wanted)
+        )
         if sizes.shape != (n_classes,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
             raise InputError(
                 f"n_components_per_class is {self.n_components_per_class!r}; give one whole number of 1 or more, or "
@@ -183,7 +187,9 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         weight = read_weights(sample_weight, blocks[0].n_rows)
         model = self._make_model(blocks, names)
         if not model.has_single_components:
-            raise InputError("partial_fit needs one component per class; use fit for n_components_per_class above 1.")
+            raise InputError(
+                "partial_fit needs one component per class; use fit for n_components_per_class above 1."
+            )
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
         self.classes_ = names
@@ -199,7 +205,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         params = model.solve(total, None)
         open_rows = chunks.labels is not None and not chunks.labels.all_known()
         if open_rows:
-            assert chunks.labels is not None  # noqa: S101
+            assert chunks.labels is not None
             if not total.parts[CLASSES].arrays()["weight"].any():
                 raise InputError(
                     "partial_fit was given rows without labels before any row with one. Give labeled rows first (or "

@@ -126,7 +126,9 @@ class CategoricalNB(DiscreteNaiveBayes):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.handle_unknown not in UNKNOWN:
-            raise InputError(f"handle_unknown is {self.handle_unknown!r}; choose one of {', '.join(map(repr, UNKNOWN))}.")
+            raise InputError(
+                f"handle_unknown is {self.handle_unknown!r}; choose one of {', '.join(map(repr, UNKNOWN))}."
+            )
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset, accept_sparse=False)
@@ -195,20 +197,14 @@ class CategoricalNB(DiscreteNaiveBayes):
 
     def _widened(self, before: Counts, batch: Counts) -> Counts:
         """Earlier counts with room for values first seen in this batch."""
-        family = self._family()
-        old = self._counted_family
-        counts = before.parts["0"].arrays()["count"]
-        wide = np.zeros((int(family.offsets[-1]), counts.shape[1]))
-        for j, n_values in enumerate(old.n_values):
-            start = int(family.offsets[j])
-            wide[start : start + n_values] = counts[old.offsets[j] : old.offsets[j] + n_values]
+        old: Any = self.model_.families[0]
+        wide = self._family().room_for(old, before.parts["0"].arrays()["count"])
         return Counts({**before.parts, "0": Sums({"count": wide})}, before.objective)
 
     def _publish(self, learned: Learned) -> None:
         self._publish_classes(learned)
         family = learned.model.families[0]
-        assert isinstance(family, Categorical)  # noqa: S101
-        self._counted_family = family
+        assert isinstance(family, Categorical)
         counts = learned.fit.counts.parts["0"].arrays()["count"]
         table = learned.fit.params.blocks[0]["log_prob"]
         groups = learned.model.groups

@@ -9,7 +9,13 @@ import numpy as np
 from softcount._errors import InputError
 from softcount.core.learn import Learned
 from softcount.estimators._parameters import documented
-from softcount.estimators._tables import dense_block, is_sparse, read_numbers, sparse_block, without_duplicates
+from softcount.estimators._tables import (
+    dense_block,
+    is_sparse,
+    read_numbers,
+    sparse_block,
+    without_duplicates,
+)
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
