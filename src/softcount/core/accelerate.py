@@ -1,8 +1,8 @@
-"""SQUAREM on the counts: leap along the path that expected counts take from one iteration to the next.
+r"""SQUAREM on the counts: leap along the path that expected counts take from one iteration to the next.
 
 EM is a map from counts to counts (solve, then tally). Varadhan and Roland (2008) extrapolate three successive iterates
 :math:`s_0, s_1, s_2` of such a map with :math:`r = s_1 - s_0`, :math:`v = (s_2 - s_1) - r` and a step
-:math:`a = -\\lVert r\\rVert / \\lVert v\\rVert \\le -1`:
+:math:`a = -\lVert r\rVert / \lVert v\rVert \le -1`:
 
 .. math:: s' = s_0 - 2 a r + a^2 v = (1 + a)^2 s_0 - 2 a (1 + a) s_1 + a^2 s_2 .
 
@@ -13,6 +13,7 @@ break is the sign of a count; that is clipped, and a leap that would leave a cla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -51,7 +52,7 @@ def _step_length(trail: Sequence[Counts]) -> float:
         second += float(np.vdot(v, v))
     if second == 0.0:
         return 1.0
-    return min(np.sqrt(first / second), LARGEST_LEAP)
+    return min(math.sqrt(first / second), LARGEST_LEAP)
 
 
 def _combine(trail: Sequence[Counts], a: float) -> Counts:

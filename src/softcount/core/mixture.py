@@ -53,7 +53,7 @@ class MixtureParams:
 
 @dataclass(frozen=True)
 class MixtureModel:
-    """A mixture of products of families, with classes that group the components.
+    r"""A mixture of products of families, with classes that group the components.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class MixtureModel:
         Factor on the weight of rows about whose class nothing is known.
     temperature : float
         Unlabeled rows enter with the log-density divided by this, as
-        :math:`T \\log \\sum_m e^{s_{im}/T}`: above one their responsibilities are softer.
+        :math:`T \log \sum_m e^{s_{im}/T}`: above one their responsibilities are softer.
     """
 
     families: tuple[ColumnFamily, ...]
@@ -87,6 +87,7 @@ class MixtureModel:
 
     @property
     def n_components(self) -> int:
+        """Number of components."""
         return int(self.groups.shape[0])
 
     @property
@@ -121,18 +122,14 @@ class MixtureModel:
         assert collected is not None
         return self._counts(class_weight, [t.statistics() for t in collected], objective)
 
-    def tally_given(
-        self, chunks: Sequence[Chunk], resp_of: Any, params: MixtureParams | None = None
-    ) -> Counts:
+    def tally_given(self, chunks: Sequence[Chunk], resp_of: Any, params: MixtureParams | None = None) -> Counts:
         """Counts under responsibilities that ``resp_of(chunk)`` gives (row weights not yet included)."""
         n = self.n_components
         collected = None
         class_weight = np.zeros(n)
         for chunk in chunks:
             if collected is None:
-                before: Sequence[Params | None] = (
-                    [None] * len(self.families) if params is None else params.blocks
-                )
+                before: Sequence[Params | None] = [None] * len(self.families) if params is None else params.blocks
                 triples = zip(self.families, chunk.blocks, before, strict=True)
                 collected = [family.tally(block, n, p) for family, block, p in triples]
             resp = np.ascontiguousarray(resp_of(chunk))
@@ -243,9 +240,7 @@ class MixtureModel:
             scores[np.ix_(rows, members)] = (w * share)[:, None] * within
         return total
 
-    def _objective(
-        self, log_norm: FloatArray, weight: FloatArray | None, hot_rows: Any, fixed_rows: Any
-    ) -> float:
+    def _objective(self, log_norm: FloatArray, weight: FloatArray | None, hot_rows: Any, fixed_rows: Any) -> float:
         log_norm = log_norm.copy()
         if hot_rows is not None:
             log_norm[hot_rows] *= self.temperature
@@ -347,12 +342,8 @@ class MixtureModel:
 def pooled_counts(model: MixtureModel, executor: Executor, chunks: Chunks) -> Counts:
     """Counts of all rows taken as one class; full Gaussians are counted as diagonal ones."""
     lookers = tuple(_looker(family) for family in model.families)
-    pooled = replace(
-        model, families=lookers, groups=np.zeros(1, dtype=np.int64), n_classes=1, class_prior=None
-    )
-    return executor.reduce(
-        lambda lane: pooled.tally_given(lane, lambda chunk: np.ones((chunk.n_rows, 1))), chunks
-    )
+    pooled = replace(model, families=lookers, groups=np.zeros(1, dtype=np.int64), n_classes=1, class_prior=None)
+    return executor.reduce(lambda lane: pooled.tally_given(lane, lambda chunk: np.ones((chunk.n_rows, 1))), chunks)
 
 
 def _looker(family: ColumnFamily) -> ColumnFamily:

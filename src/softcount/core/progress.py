@@ -19,11 +19,10 @@ def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
 
     def show(step: Step, params: Any) -> None:
         if step.iteration % every == 0 or step.iteration == 1:
-            print(
+            sys.stderr.write(
                 f"[{name}] iteration {step.iteration:4d}  objective {step.objective:.6f}  "
-                f"change {step.change:.3e}  {step.seconds:.1f} s",
-                file=sys.stderr,
-                flush=True,
+                f"change {step.change:.3e}  {step.seconds:.1f} s\n"
             )
+            sys.stderr.flush()
 
     return show

@@ -1,0 +1,1 @@
+"""The estimators: thin scikit-learn faces over the core."""

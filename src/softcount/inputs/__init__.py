@@ -1,0 +1,1 @@
+"""What the user gave, checked and turned into arrays."""

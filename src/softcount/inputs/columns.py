@@ -42,11 +42,7 @@ class Column:
 
 def is_table(X: Any) -> bool:
     """Whether X is a data frame or Arrow table rather than an array."""
-    return (
-        hasattr(X, "__dataframe__")
-        or hasattr(X, "__arrow_c_stream__")
-        or type(X).__module__.startswith("narwhals")
-    )
+    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__") or type(X).__module__.startswith("narwhals")
 
 
 def read_columns(X: Any) -> list[Column]:
@@ -76,11 +72,10 @@ def _from_series(series: Any, nw: Any) -> Column:
     name, dtype = str(series.name), series.dtype
     missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
     if dtype == nw.Boolean:
-        values = (
-            np.array([math.nan if v is None or v != v else float(v) for v in series.to_list()])
-            if (missing.any())
-            else series.to_numpy().astype(np.float64)
-        )
+        if missing.any():
+            values = np.array([math.nan if is_null(v) else float(v) for v in series.to_list()])
+        else:
+            values = series.to_numpy().astype(np.float64)
         return Column(name, "boolean", values, missing)
     if dtype.is_numeric():
         if dtype.is_integer() and not missing.any():
@@ -109,20 +104,24 @@ def _from_array(values: NDArray[Any], name: str) -> Column:
         return Column(name, "number", values, np.isnan(values))
     if kind in "US":
         return Column(name, "category", values.astype(object), np.zeros(values.shape, dtype=bool))
+    return _from_objects(values, name)
+
+
+def _from_objects(values: NDArray[Any], name: str) -> Column:
+    """A column of Python objects, read as what all its observed cells are."""
     missing = np.fromiter((is_null(v) for v in values), dtype=bool, count=values.shape[0])
     kinds = {type(v) for v in values[~missing]}
-    if kinds and all(issubclass(k, (bool, np.bool_)) for k in kinds):
-        numbers = np.array([math.nan if lost else float(v) for v, lost in zip(values, missing, strict=True)])
-        return Column(name, "boolean", numbers, missing)
-    if kinds and all(issubclass(k, (int, float, np.integer, np.floating)) for k in kinds):
-        numbers = np.array([math.nan if lost else float(v) for v, lost in zip(values, missing, strict=True)])
-        whole = all(issubclass(k, (int, np.integer)) for k in kinds)
-        if whole and not missing.any():
-            return Column(name, "integer", numbers.astype(np.int64), missing)
-        return Column(name, "integer" if whole else "number", numbers, missing)
     if not kinds:
         return Column(name, "number", np.full(values.shape, math.nan), missing)
-    return Column(name, "category", values, missing)
+    is_boolean = all(issubclass(k, (bool, np.bool_)) for k in kinds)
+    if not is_boolean and not all(issubclass(k, (int, float, np.integer, np.floating)) for k in kinds):
+        return Column(name, "category", values, missing)
+    numbers = np.array([math.nan if lost else float(v) for v, lost in zip(values, missing, strict=True)])
+    if is_boolean:
+        return Column(name, "boolean", numbers, missing)
+    if not all(issubclass(k, (int, np.integer)) for k in kinds):
+        return Column(name, "number", numbers, missing)
+    return Column(name, "integer", numbers if missing.any() else numbers.astype(np.int64), missing)
 
 
 def is_null(value: Any) -> bool:

@@ -49,6 +49,7 @@ class Labels:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return int(self.codes.shape[0])
 
     def is_unlabeled(self) -> BoolArray:
@@ -67,9 +68,7 @@ class Labels:
         support = np.bincount(self.codes[self.codes >= 0], minlength=self.n_classes).astype(np.float64)
         if self.factors is not None and self.factor_row is not None:
             # Factors shared by several classes single none of them out, unless they are responsibilities.
-            rows = (
-                self.factors if self.fixed else (self.factors > 0) / (self.factors > 0).sum(1, keepdims=True)
-            )
+            rows = self.factors if self.fixed else (self.factors > 0) / (self.factors > 0).sum(1, keepdims=True)
             share = np.where(rows >= 1.0, rows, 0.0) if not self.fixed else rows
             used = np.bincount(self.factor_row[self.factor_row >= 0], minlength=self.factors.shape[0])
             support = support + used @ share
@@ -117,9 +116,7 @@ def read_labels(
     classes : array of shape (n_classes,)
     """
     if soft_labels not in SOFT_LABELS:
-        raise InputError(
-            f"soft_labels is {soft_labels!r}; choose one of {', '.join(map(repr, SOFT_LABELS))}."
-        )
+        raise InputError(f"soft_labels is {soft_labels!r}; choose one of {', '.join(map(repr, SOFT_LABELS))}.")
     if y is None:
         if classes is None and n_classes is None:
             raise InputError(
@@ -145,7 +142,7 @@ def _is_matrix(y: Any) -> bool:
             shape = np.shape(np.asarray(y, dtype=np.float64))
         except (TypeError, ValueError):
             return False
-    return shape is not None and len(shape) == 2 and shape[1] != 1
+    return shape is not None and len(shape) == 2 and tuple(shape)[1] != 1
 
 
 def _read_matrix(y: Any, n_rows: int, classes: Any, soft_labels: str) -> tuple[Labels, NDArray[Any]]:
@@ -171,10 +168,7 @@ def _read_matrix(y: Any, n_rows: int, classes: Any, soft_labels: str) -> tuple[L
             f"y should be a 1d array of labels or a matrix of class probabilities; row {row} of y is "
             f"{matrix[row].tolist()}, but probabilities are 0 or more. A row of NaN means unlabeled."
         )
-    if soft_labels == "responsibility":
-        off = np.abs(sums - 1.0) > 1e-6
-    else:
-        off = sums <= 0.0
+    off = np.abs(sums - 1.0) > 1e-6 if soft_labels == "responsibility" else sums <= 0.0
     if off.any():
         row = int(np.flatnonzero(off)[0])
         raise InputError(
@@ -258,15 +252,11 @@ def _equals(value: Any, marker: Any) -> bool:
     )
 
 
-def _read_vector(
-    values: NDArray[Any], marker: Any, classes: Any, n_classes: int | None
-) -> tuple[Labels, NDArray[Any]]:
+def _read_vector(values: NDArray[Any], marker: Any, classes: Any, n_classes: int | None) -> tuple[Labels, NDArray[Any]]:
     missing = _is_missing(values, marker)
     is_set = np.zeros(values.shape, dtype=bool)
     if values.dtype.kind == "O":
-        is_set = np.fromiter(
-            (isinstance(v, (set, frozenset)) for v in values), dtype=bool, count=values.shape[0]
-        )
+        is_set = np.fromiter((isinstance(v, (set, frozenset)) for v in values), dtype=bool, count=values.shape[0])
     known = ~missing & ~is_set
     given = _plain(values[known])
     candidates = [] if not is_set.any() else sorted({v for s in values[is_set] for v in s}, key=repr)
@@ -287,9 +277,7 @@ def _plain(known: NDArray[Any]) -> NDArray[Any]:
             known = np.array(known.tolist())
     if known.dtype.kind == "f":
         if not np.isfinite(known).all():
-            raise InputError(
-                "Input y contains infinity or a value too large; labels are names or whole numbers."
-            )
+            raise InputError("Input y contains infinity or a value too large; labels are names or whole numbers.")
         if (known != np.floor(known)).any():
             raise InputError(
                 f"Unknown label type: continuous. y holds {known[known != np.floor(known)][0]!r}, which is a "
@@ -302,9 +290,7 @@ def _class_names(given: NDArray[Any], candidates: list[Any]) -> NDArray[Any]:
     try:
         found = np.unique(given)
         if candidates:
-            extra = np.array(
-                candidates, dtype=found.dtype if found.size and found.dtype.kind == "O" else None
-            )
+            extra = np.array(candidates, dtype=found.dtype if found.size and found.dtype.kind == "O" else None)
             found = np.unique(np.concatenate([found, extra])) if found.size else np.unique(extra)
     except TypeError:
         kinds = sorted({type(v).__name__ for v in given})
@@ -315,9 +301,7 @@ def _class_names(given: NDArray[Any], candidates: list[Any]) -> NDArray[Any]:
     return found
 
 
-def _all_classes(
-    found: NDArray[Any], classes: Any, n_classes: int | None, *, missing_any: bool
-) -> NDArray[Any]:
+def _all_classes(found: NDArray[Any], classes: Any, n_classes: int | None, *, missing_any: bool) -> NDArray[Any]:
     """The classes found, the classes asked for, and names for those nobody has named."""
     if classes is not None:
         names = np.unique(np.asarray(classes))
@@ -346,7 +330,8 @@ def _all_classes(
     if found.dtype.kind in "biuf":
         start = int(found.max()) + 1
         return np.concatenate([found, np.arange(start, start + n_new).astype(found.dtype)])
-    taken, fresh, number = set(found.tolist()), [], 1
+    taken, number = set(found.tolist()), 1
+    fresh: list[str] = []
     while len(fresh) < n_new:
         name = f"new {number}"
         fresh.extend([name] if name not in taken else [])
@@ -370,9 +355,7 @@ def _with_sets(codes: CodesArray, values: NDArray[Any], is_set: BoolArray, names
     for row in np.flatnonzero(is_set):
         members = frozenset(values[row])
         if not members:
-            raise InputError(
-                f"Row {int(row)} of y is an empty set of classes; use None where nothing is known."
-            )
+            raise InputError(f"Row {int(row)} of y is an empty set of classes; use None where nothing is known.")
         if len(members) == 1:
             codes[row] = position[next(iter(members))]
         else:

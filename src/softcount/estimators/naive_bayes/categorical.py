@@ -145,6 +145,7 @@ class CategoricalNB(DiscreteNaiveBayes):
     _is_counting = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add a batch of rows to what was learned so far; new values are learned as they come."""
         self._is_counting = True
         try:
             return super().partial_fit(X, y, classes, sample_weight)

@@ -159,7 +159,7 @@ class NaiveBayes(DiscreteNaiveBayes):
             self._plan_table = plan_table(columns, self.families)
             self._sparse_family = None
             if self.verbose:
-                print(self.column_report(), file=sys.stderr)
+                sys.stderr.write(self.column_report() + "\n")
         elif self._is_counting:
             self._plan_table = self._plan_table.widened(columns)
         elif self._sparse_family is not None:
@@ -252,6 +252,7 @@ class NaiveBayes(DiscreteNaiveBayes):
         return tuple(result)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add a batch of rows to what was learned so far; new categories are learned as they come."""
         self._is_counting = True
         try:
             return super().partial_fit(X, y, classes, sample_weight)
