@@ -51,7 +51,7 @@ class Contributions:
 
     def total(self) -> FloatArray:
         """The log-odds of ``positive`` against ``negative``."""
-        return self.baseline + np.asarray(self.values.sum(axis=1)).ravel()
+        return np.asarray(self.baseline + np.asarray(self.values.sum(axis=1)).ravel())
 
     def top(self, row: int, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` cells of a row that speak loudest for either class."""

@@ -116,5 +116,5 @@ class _Lane(Sequence[T]):
     def __len__(self) -> int:
         return len(self._indices)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
         return self._chunks[self._indices[index]]

@@ -134,7 +134,7 @@ class GenerativeEstimator(BaseEstimator):
         return out
 
     def _log_class_prior(self) -> FloatArray:
-        return class_scores(self.model_, self.params_.log_weights[None, :])[0]
+        return np.asarray(class_scores(self.model_, self.params_.log_weights[None, :])[0])
 
     def score_samples(self, X: Any) -> FloatArray:
         r"""Marginal log-density of each row, :math:`\log\sum_k \pi_k p(x \mid k)`.

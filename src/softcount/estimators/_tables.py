@@ -117,7 +117,7 @@ def read_codes(X: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
             "Categories are whole numbers 0, 1, 2, ...; a missing value is NaN."
         )
     has_missing = missing is not None and bool(missing.any())
-    filled = np.where(missing, -1.0, X) if has_missing else X
+    filled = X if missing is None or not has_missing else np.where(missing, -1.0, X)
     largest = filled.max(axis=0, initial=0).astype(np.int64)
     top = int(largest.max(initial=0))
     dtype = np.uint8 if top < 255 and not has_missing else np.int16 if top < 2**15 else np.int32

@@ -63,8 +63,8 @@ def _object_table(X: Any) -> NDArray[Any]:
         row = next(i for i, r in enumerate(rows) if len(r) != len(rows[0]))
         raise InputError(f"Row {row} of X has {len(rows[row])} cells, but row 0 has {len(rows[0])}.")
     array = np.empty((len(rows), widths.pop() if widths else 0), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = row
+    for i, cells in enumerate(rows):
+        array[i] = cells
     return array
 
 

@@ -136,13 +136,13 @@ def read_labels(
 
 
 def _is_matrix(y: Any) -> bool:
-    shape = getattr(y, "shape", None)
+    shape: tuple[int, ...] | None = getattr(y, "shape", None)
     if shape is None and isinstance(y, Sequence) and len(y) and isinstance(y[0], (list, tuple, np.ndarray)):
         try:
             shape = np.shape(np.asarray(y, dtype=np.float64))
         except (TypeError, ValueError):
             return False
-    return shape is not None and len(shape) == 2 and tuple(shape)[1] != 1
+    return shape is not None and len(shape) == 2 and shape[1] != 1
 
 
 def _read_matrix(y: Any, n_rows: int, classes: Any, soft_labels: str) -> tuple[Labels, NDArray[Any]]:
@@ -159,7 +159,7 @@ def _read_matrix(y: Any, n_rows: int, classes: Any, soft_labels: str) -> tuple[L
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
             f"y has {matrix.shape[0]} rows."
         )
-    missing = np.isnan(matrix).all(axis=1)
+    missing: BoolArray = np.asarray(np.isnan(matrix).all(axis=1))
     wrong = ~missing & ~(np.isfinite(matrix) & (matrix >= 0.0)).all(axis=1)
     sums = np.where(missing, 1.0, np.nansum(matrix, axis=1))
     if wrong.any():

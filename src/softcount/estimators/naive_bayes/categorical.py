@@ -171,7 +171,7 @@ class CategoricalNB(DiscreteNaiveBayes):
                 f"need {int(found[column])} values for {codes.shape[0]} rows. Recode the categories as 0, 1, 2, ..., "
                 "or use NaiveBayes, which learns the categories that occur."
             )
-        return found.astype(np.int64)
+        return np.asarray(found, dtype=np.int64)
 
     def _mark_unknown(self, codes: NDArray[Any], X: NDArray[Any]) -> NDArray[Any]:
         unknown = codes.astype(np.int64) >= self._n_values

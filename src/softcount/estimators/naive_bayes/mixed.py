@@ -147,6 +147,10 @@ class NaiveBayes(DiscreteNaiveBayes):
         if np.ndim(self.alpha) or not self.alpha >= 0.0:
             raise InputError(f"alpha is {self.alpha!r}; use one number of 0 or more.")
 
+    _sparse_family: str | None
+    _plan_table: TablePlan
+    families_: dict[str, str]
+
     # ---- reading
     #: Whether rows are being read to be counted (then new categories are learned) rather than to be scored.
     _is_counting = False
@@ -218,7 +222,7 @@ class NaiveBayes(DiscreteNaiveBayes):
             self._plan_table = TablePlan(())
         elif self._sparse_family is None:
             raise InputError("The model was fitted to a dense table, but X is sparse. Use X.toarray().")
-        family = FAMILIES[self._sparse_family]()
+        family = FAMILIES[str(self._sparse_family)]()
         wrong = ~family.in_support(X.data)
         if wrong.any():
             entry = int(np.flatnonzero(wrong)[0])
@@ -307,7 +311,8 @@ class NaiveBayes(DiscreteNaiveBayes):
         """
         check_is_fitted(self, "params_")
         weight = np.exp(self.params_.log_weights)
-        names, scores = [], []
+        names: list[str] = []
+        scores: list[Any] = []
         block_names, start = self._block_feature_names(), 0
         for family, params in zip(self.model_.families, self.params_.blocks, strict=True):
             if isinstance(family, Categorical):

@@ -167,4 +167,4 @@ class MultinomialNB(DiscreteNaiveBayes):
 
 def _mean_length(X: Any) -> float:
     total = float(np.nansum(X.data)) if is_sparse(X) else float(np.nansum(X))
-    return total / max(X.shape[0], 1)
+    return total / max(int(X.shape[0]), 1)
