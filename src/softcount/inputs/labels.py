@@ -208,7 +208,7 @@ def _as_vector(y: Any) -> NDArray[Any]:
                 pass
     else:
         array = np.asarray(y)
-    if array.ndim == 2 and array.shape[1] == 1:
+    if array.ndim == 2 and array.shape[-1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
         warnings.warn(
