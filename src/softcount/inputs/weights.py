@@ -39,6 +39,6 @@ def read_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"{name} of row {row} is {weight[row]!r}; weights are finite and 0 or more. Use 0 to leave a row out."
+            f"{name} of row {row} is {weight[row]}; weights are finite and 0 or more. Use 0 to leave a row out."
         )
     return weight
