@@ -122,9 +122,10 @@ def read_labels(
         raise InputError(f"soft_labels is {soft_labels!r}; choose one of {', '.join(map(repr, SOFT_LABELS))}.")
     if n_classes is not None and not (isinstance(n_classes, (int, np.integer)) and n_classes >= 1):
         raise InputError(f"n_classes is {n_classes!r}; give a whole number of 1 or more.")
+    size = None if n_classes is None else int(n_classes)
     asked_for = None if classes is None else read_classes(classes, in_order=in_order)
-    if asked_for is not None and n_classes is not None and n_classes != asked_for.shape[0]:
-        raise InputError(f"n_classes is {n_classes}, but classes= names {asked_for.shape[0]} classes.")
+    if asked_for is not None and size is not None and size != asked_for.shape[0]:
+        raise InputError(f"n_classes is {size}, but classes= names {asked_for.shape[0]} classes.")
     if y is None:
         if asked_for is None and n_classes is None:
             raise InputError(
@@ -134,7 +135,7 @@ def read_labels(
         y = np.full(n_rows, np.nan)
     if is_label_matrix(y):
         fixed = soft_labels == "responsibility"
-        matrix, names = read_label_matrix(y, n_rows, asked_for, n_classes, sums_to_one=fixed)
+        matrix, names = read_label_matrix(y, n_rows, asked_for, size, sums_to_one=fixed)
         return _from_matrix(matrix, fixed=fixed), names
     values = as_vector(y)
     if values.shape[0] != n_rows:
@@ -142,7 +143,7 @@ def read_labels(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
             f"y has {values.shape[0]} labels."
         )
-    return _from_vector(values, missing_label, asked_for, n_classes)
+    return _from_vector(values, missing_label, asked_for, size)
 
 
 def read_classes(classes: Any, *, in_order: bool = False) -> NDArray[Any]:
