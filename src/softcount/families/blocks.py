@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softcount._types import BoolArray, FloatArray, IntArray
+from softcount._types import BoolArray, IntArray
+from softcount.kernels import WordIndex, csr_word_index
 
 __all__ = ["Block", "CodesBlock", "DenseBlock", "SparseBlock"]
 
@@ -75,6 +76,8 @@ class SparseBlock:
     n_columns : int
     missing : SparseBlock or None
         The pattern of missing cells, if there are any; ``data`` is zero there.
+    words : WordIndex or None
+        The entries of these rows sorted by column, where they are counted often enough for that to pay.
     """
 
     indptr: NDArray[Any]
@@ -82,6 +85,7 @@ class SparseBlock:
     data: NDArray[Any] | None
     n_columns: int
     missing: SparseBlock | None = None
+    words: WordIndex | None = None
 
     @property
     def has_missing(self) -> bool:
@@ -94,7 +98,12 @@ class SparseBlock:
     def rows(self, start: int, stop: int) -> SparseBlock:
         """The block of rows ``start`` to ``stop``; the entries are not copied."""
         missing = None if self.missing is None else self.missing.rows(start, stop)
-        return replace(self, indptr=self.indptr[start : stop + 1], missing=missing)
+        return replace(self, indptr=self.indptr[start : stop + 1], missing=missing, words=None)
+
+    def indexed(self) -> SparseBlock:
+        """The block with its entries sorted by column as well, if they fit that form (small whole numbers)."""
+        words = csr_word_index(self.indptr, self.indices, self.data, self.n_columns)
+        return self if words is None else replace(self, words=words)
 
 
 @dataclass(frozen=True)

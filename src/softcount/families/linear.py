@@ -90,7 +90,10 @@ class LinearTally:
     def add(self, block: DenseBlock | SparseBlock, resp: FloatArray) -> None:
         """Count rows with responsibilities."""
         if isinstance(block, SparseBlock):
-            kernels.csr_accumulate(block.indptr, block.indices, block.data, resp, self.sum)
+            if block.words is not None:
+                kernels.csr_accumulate_words(block.words, resp, self.sum)
+            else:
+                kernels.csr_accumulate(block.indptr, block.indices, block.data, resp, self.sum)
         else:
             kernels.dense_accumulate(block.numbers, resp, self.sum)
         self._add_weight(block, resp)
