@@ -21,6 +21,7 @@ X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
 GNU_FLAGS = [
     "-std=gnu11",
     "-O2",
+    "-g0",
     "-ftree-vectorize",
     "-fno-trapping-math",
     "-fno-math-errno",

@@ -7,6 +7,7 @@
 #include "loops_gaussian.h"
 #include "loops_gaussian_full.h"
 #include "loops_normalize.h"
+#include "loops_words.h"
 
 #define THE_LEVEL(level_name)                                                                           \
     {                                                                                                   \

@@ -6,7 +6,7 @@
 /* List the cells of n cells from `start` on that are neither zero nor NaN; positions count from `first`. */
 static struct list list_nonzero(const struct dense *x, ptrdiff_t start, ptrdiff_t first, ptrdiff_t n,
                                 int32_t *positions, double *values) {
-    struct list list = {positions, values, 0};
+    struct list list = {positions, values, 0, 0};
     if (x->type == U8 || x->type == I8) {
         /* Bytes are looked at eight at a time: where all are zero, nothing more is to be done. */
         const uint8_t *cell = (const uint8_t *)x->cells + start;
@@ -23,6 +23,7 @@ static struct list list_nonzero(const struct dense *x, ptrdiff_t start, ptrdiff_
             }
         }
         if (seen <= 1) list.value = NULL;
+        list.n_readable = list.n;
         return list;
     }
     double room[LIST_ROOM];
@@ -37,8 +38,21 @@ static struct list list_nonzero(const struct dense *x, ptrdiff_t start, ptrdiff_
         all_ones &= !listed | (value == 1.0);
     }
     if (all_ones) list.value = NULL;
+    list.n_readable = list.n;
     return list;
 }
+
+/* Add the table rows of one list to one row of out. */
+struct list_job {
+    struct list list;
+    const double *table;
+    double *out;
+};
+
+INLINE void gather_block(const struct list_job *job, struct block block, const int shape) {
+    gather(job->list, job->table + block.first, block, job->out + block.first, shape);
+}
+FOR_ALL_SHAPES(gather_block, list_job)
 
 static ptrdiff_t dense_scores(const struct dense *x, const double *table, ptrdiff_t n_classes, double *out) {
     int32_t positions[LIST_ROOM];
@@ -47,11 +61,8 @@ static ptrdiff_t dense_scores(const struct dense *x, const double *table, ptrdif
         for (ptrdiff_t j = 0; j < x->n_features; j += LIST_ROOM) {
             ptrdiff_t n = x->n_features - j < LIST_ROOM ? x->n_features - j : LIST_ROOM;
             struct list list = list_nonzero(x, i * x->n_features + j, j, n, positions, values);
-            for (ptrdiff_t b = 0; b < count_blocks(n_classes); b++) {
-                struct block block = block_at(n_classes, b);
-                gather_fn *gather = list.value ? block.gather_weighted : block.gather;
-                gather(list, table + block.first, n_classes, block.width, out + i * n_classes + block.first);
-            }
+            struct list_job job = {list, table, out + i * n_classes};
+            gather_block_all(&job, n_classes);
         }
     return ALL_VALID;
 }
@@ -93,14 +104,10 @@ static ptrdiff_t dense_accumulate(const struct dense *x, const double *resp, ptr
             ptrdiff_t n_rows = x->n_rows - i < TILE_ROWS ? x->n_rows - i : TILE_ROWS;
             ptrdiff_t n_columns = x->n_features - j < TILE_COLUMNS ? x->n_features - j : TILE_COLUMNS;
             fill_tile(x, i, n_rows, j, n_columns, tile);
-            for (ptrdiff_t b = 0; b < count_blocks(n_classes); b++) {
-                struct block block = block_at(n_classes, b);
-                gather_fn *gather = tile->weighted ? block.gather_weighted : block.gather;
-                for (ptrdiff_t c = 0; c < n_columns; c++) {
-                    struct list list = {tile->rows[c], tile->weighted ? tile->values[c] : NULL, tile->n[c]};
-                    gather(list, resp + i * n_classes + block.first, n_classes, block.width,
-                           out + (j + c) * n_classes + block.first);
-                }
+            for (ptrdiff_t c = 0; c < n_columns; c++) {
+                struct list list = {tile->rows[c], tile->weighted ? tile->values[c] : NULL, tile->n[c], tile->n[c]};
+                struct list_job job = {list, resp + i * n_classes, out + (j + c) * n_classes};
+                gather_block_all(&job, n_classes);
             }
         }
     free(tile);

@@ -64,7 +64,7 @@ def check_class_codes(class_codes: NumberArray, n_rows: int, n_classes: int) -> 
 def membership(
     class_codes: NumberArray, weight: FloatArray | None, n_rows: int, n_classes: int
 ) -> FloatArray:
-    """Return the responsibilities of rows whose class is known: the row's weight in the column of its class."""
+    """Return responsibilities of rows of known class: the row's weight in the column of its class."""
     check_class_codes(class_codes, n_rows, n_classes)
     member: FloatArray = (class_codes[:, None] == np.arange(n_classes)).astype(np.float64)
     if weight is not None:
