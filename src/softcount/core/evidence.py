@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
@@ -32,7 +33,8 @@ class LinearForm:
 class Contributions:
     """Evidence for one class against another, row by row.
 
-    ``baseline + values.sum(axis=1)`` is exactly ``log P(positive | x) - log P(negative | x)``.
+    ``baseline + values.sum(axis=1)`` is exactly ``log P(positive | x) - log P(negative | x)``. A cell that one class
+    calls impossible is infinite; one that both call impossible speaks for neither and is zero.
 
     Attributes
     ----------
@@ -41,6 +43,8 @@ class Contributions:
     values : array of shape (n_rows, n_features), sparse for sparse input
     feature_names : list of str
     positive, negative : label
+    prior : float
+        The log-odds of the class prior, which is all that is left to a row with evidence against both classes.
     """
 
     baseline: FloatArray
@@ -48,10 +52,13 @@ class Contributions:
     feature_names: list[str]
     positive: Any
     negative: Any
+    prior: float = 0.0
 
     def total(self) -> FloatArray:
         """The log-odds of ``positive`` against ``negative``."""
-        return np.asarray(self.baseline + np.asarray(self.values.sum(axis=1)).ravel())
+        with np.errstate(invalid="ignore"):
+            total = self.baseline + np.asarray(self.values.sum(axis=1)).ravel()
+        return np.where(np.isnan(total), self.prior, total)
 
     def top(self, row: int, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` cells of a row that speak loudest for either class."""
@@ -85,25 +92,37 @@ def contributions(
         with np.errstate(invalid="ignore"):
             within = np.exp(scores[:, members] - by_class[:, [k]])
         weights[:, members] += sign * np.where(np.isfinite(within), within, 1.0 / members.size)
-    cells, rest = [], np.zeros(chunk.n_rows)
-    for family, block, p in zip(model.families, chunk.blocks, params.blocks, strict=True):
-        part, row_part = family.column_scores(p, block, weights)
-        cells.append(part)
-        rest += row_part
-    if model.has_single_components:
-        baseline = rest + (params.log_weights[positive] - params.log_weights[negative])
-    else:
+    cells: list[Any] = []
+    rest, cell_sum = np.zeros(chunk.n_rows), np.zeros(chunk.n_rows)
+    # An impossible value is minus infinity, and one that is impossible under both classes infinity less infinity.
+    with np.errstate(invalid="ignore"):
+        for family, block, p in zip(model.families, chunk.blocks, params.blocks, strict=True):
+            part, row_part = family.column_scores(p, block, weights)
+            _silence(part)
+            cells.append(part)
+            rest += row_part
+            cell_sum += np.asarray(part.sum(axis=1)).ravel()
         total = by_class[:, positive] - by_class[:, negative]
-        baseline = total - sum(np.asarray(part.sum(axis=1)).ravel() for part in cells)
-    return baseline, cells
+        if model.has_single_components:
+            baseline = rest + (params.log_weights[positive] - params.log_weights[negative])
+            # What makes a row impossible by its absence stands in no stored cell of a sparse row.
+            unsaid = np.isinf(total) & np.isfinite(baseline + cell_sum)
+            baseline = np.where(unsaid, total, baseline)
+        else:
+            baseline = np.where(np.isfinite(total), total - cell_sum, total)
+    return np.where(np.isnan(baseline), 0.0, baseline), cells
+
+
+def _silence(cells: Any) -> None:
+    """Set to zero the cells that speak for neither class."""
+    values = cells if isinstance(cells, np.ndarray) else cells.data
+    values[np.isnan(values)] = 0.0
 
 
 def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
     """The exact linear form of a model whose log-odds are linear in the features."""
     if not model.has_single_components:
-        raise InputError(
-            "The boundary is not linear: classes have several components. Use n_components_per_class=1."
-        )
+        raise InputError("The boundary is not linear: classes have several components. Use n_components_per_class=1.")
     slopes, intercept = [], params.log_weights.copy()
     for family, p in zip(model.families, params.blocks, strict=True):
         form = family.linear_form(p)
@@ -115,9 +134,13 @@ def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
         slopes.append(form[0])
         intercept = intercept + form[1]
     coef = np.concatenate(slopes, axis=0).T
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise InputError(
+            "The boundary has no finite weights: some class or some value of a feature has probability zero. Use "
+            "alpha above 0 (and class probabilities above 0)."
+        )
     if model.n_classes == 2:
-        with np.errstate(invalid="ignore"):
-            return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
+        return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
     return LinearForm(np.ascontiguousarray(coef), intercept)
 
 
@@ -131,18 +154,19 @@ def telling_features(model: MixtureModel, params: MixtureParams) -> FloatArray:
     per_class = np.zeros((scores.shape[0], model.n_classes))
     for k in range(model.n_classes):
         members = np.flatnonzero(model.groups == k)
-        share = weight[members] / weight[members].sum()
+        total = weight[members].sum()
+        share = weight[members] / total if total > 0.0 else np.full(members.size, 1.0 / members.size)
         per_class[:, k] = scores[:, members] @ share
     return per_class
 
 
-def entropy_of(resp: FloatArray) -> float:
-    r""":math:`-\sum_{ik} r_{ik}\log r_{ik}`."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(-np.where(resp > 0.0, resp * np.log(resp), 0.0).sum())
+def entropy_of(resp: FloatArray) -> FloatArray:
+    r"""Entropy of each row, :math:`-\sum_k r_{ik}\log r_{ik}`."""
+    return np.asarray(-xlogy(resp, resp).sum(axis=1))
 
 
 def draw_components(log_weights: FloatArray, n: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Components drawn by weight."""
-    prob = np.exp(log_weights - log_weights.max())
+    """Components drawn by weight; evenly where none has any."""
+    top = log_weights.max()
+    prob = np.exp(log_weights - top) if np.isfinite(top) else np.ones_like(log_weights)
     return rng.choice(log_weights.shape[0], size=n, p=prob / prob.sum()).astype(np.int32)

@@ -152,13 +152,16 @@ def iterate(
     converged = interrupted = False
     try:
         while len(history) <= stopping.max_iter and not converged:
-            leap = extrapolate(trail) if accelerate and len(trail) == 3 else None
+            leap = None
+            if accelerate and len(trail) == 3:
+                leap, trail = extrapolate(trail), trail[-1:]
             if leap is not None:
-                trail = trail[-1:]
                 proposal = model.solve(leap, params)
                 new_counts, new_objective = assess(proposal)
                 if not new_objective >= objective:
                     continue
+                # Where the leap landed is where the next three successive counts begin.
+                trail = []
             else:
                 proposal = model.solve(counts, params)
                 new_counts, new_objective = assess(proposal)
@@ -170,7 +173,8 @@ def iterate(
                     break
                 proposal = shorter
                 new_counts, new_objective = assess(proposal)
-            if new_objective < objective - ROUNDING * max(abs(objective), 1.0):
+            # Asked this way round, a NaN is a fall as well.
+            if not new_objective >= objective - ROUNDING * max(abs(objective), 1.0):
                 _report_fall(objective, new_objective, len(history))
                 break
             change = new_objective - objective
@@ -178,7 +182,8 @@ def iterate(
             history.append(Step(len(history), objective, change, time.perf_counter() - began))
             if accelerate:
                 trail.append(counts)
-            converged = stopping.reached(history)
+            # The gain of a leap says nothing about the gains to come: two plain iterations have to follow it.
+            converged = (not accelerate or len(trail) == 3) and stopping.reached(history)
             if on_step is not None:
                 on_step(history[-1], params)
     except KeyboardInterrupt:

@@ -26,6 +26,7 @@ from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
 from softcount.families.statistics import Statistics, Sums
+from softcount.inputs.labels import Labels
 
 __all__ = ["MixtureModel", "MixtureParams", "pooled_counts"]
 
@@ -215,7 +216,7 @@ class MixtureModel:
             scores[fixed_rows] = kept
         if hot or fixed_rows is not None or not np.isfinite(objective):
             objective = self._objective(log_norm, weight, unlabeled, fixed_rows) + fixed_share
-            self._mend_known(scores, log_norm, labels.codes, weight, log_weights)
+            self._mend_labeled(scores, log_norm, labels, weight, log_weights)
         return objective
 
     def _forbidden(self) -> FloatArray:
@@ -251,23 +252,28 @@ class MixtureModel:
         counted = weight > 0.0
         return float(weight[counted] @ log_norm[counted])
 
-    def _mend_known(
+    def _mend_labeled(
         self,
         resp: FloatArray,
         log_norm: FloatArray,
-        codes: Any,
+        labels: Labels,
         weight: FloatArray | None,
         log_weights: FloatArray,
     ) -> None:
-        """A labeled row that its class calls impossible still belongs to that class."""
-        rows = np.flatnonzero(np.isneginf(log_norm) & (codes >= 0))
+        """A row that every class its label allows calls impossible still belongs to those classes."""
+        rows = np.flatnonzero(np.isneginf(log_norm) & ~labels.is_unlabeled())
+        if labels.fixed and labels.factor_row is not None:
+            rows = rows[labels.factor_row[rows] < 0]
         if rows.size == 0:
             return
-        inside = self._forbidden()[codes[rows]] == 0.0
+        allowed = (labels.codes[rows, None] == self.groups).astype(np.float64)
+        if labels.factors is not None and labels.factor_row is not None:
+            partly = np.flatnonzero(labels.factor_row[rows] >= 0)
+            allowed[partly] = labels.factors[labels.factor_row[rows[partly]]][:, self.groups]
+        share = allowed * np.exp(log_weights)
+        total = share.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            share = np.where(inside, np.exp(log_weights), 0.0)
-            total = share.sum(axis=1, keepdims=True)
-            share = np.where(total > 0.0, share / total, inside / inside.sum(axis=1, keepdims=True))
+            share = np.where(total > 0.0, share / total, allowed / allowed.sum(axis=1, keepdims=True))
         resp[rows] = share if weight is None else share * weight[rows, None]
 
     # ---- parameters

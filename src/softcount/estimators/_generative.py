@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from softcount import kernels
@@ -222,11 +223,9 @@ class GenerativeEstimator(BaseEstimator):
         r"""Integrated completed likelihood: BIC plus twice the entropy of the responsibilities (lower is better)."""
         resp = self.responsibilities(X, by_component=True)
         weight = read_weights(sample_weight, resp.shape[0])
-        if weight is None:
-            entropy = entropy_of(resp)
-        else:
-            entropy = float(sum(w * entropy_of(row) for w, row in zip(weight, resp, strict=True) if w > 0.0))
-        return self.bic(X, sample_weight) + 2.0 * entropy
+        entropy = entropy_of(resp)
+        total = float(entropy.sum() if weight is None else weight @ entropy)
+        return self.bic(X, sample_weight) + 2.0 * total
 
     # ---- explaining
     def _feature_names(self) -> list[str]:
@@ -293,7 +292,10 @@ class GenerativeEstimator(BaseEstimator):
             baselines.append(baseline)
             cells.append(_side_by_side(parts, self._feature_order()))
         values = np.concatenate(cells) if isinstance(cells[0], np.ndarray) else _stack_sparse(cells)
-        return Contributions(np.concatenate(baselines), values, self._feature_names(), *chosen)
+        log_prior = self._log_class_prior()
+        with np.errstate(invalid="ignore"):
+            prior = float(np.nan_to_num(log_prior[codes[0]] - log_prior[codes[1]], posinf=np.inf, neginf=-np.inf))
+        return Contributions(np.concatenate(baselines), values, self._feature_names(), *chosen, prior)
 
     def to_linear(self) -> LinearForm:
         """The exact weights of the linear boundary, where it is linear.
@@ -310,14 +312,13 @@ class GenerativeEstimator(BaseEstimator):
     def _draw(self, n_samples: int, components: NDArray[Any], rng: np.random.Generator) -> Any:
         """Rows from the given components, laid out as X was."""
         blocks = [
-            family.draw(p, components, rng)
-            for family, p in zip(self.model_.families, self.params_.blocks, strict=True)
+            family.draw(p, components, rng) for family, p in zip(self.model_.families, self.params_.blocks, strict=True)
         ]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
     def _sample_components(self, n_samples: int, y: Any, rng: np.random.Generator) -> NDArray[Any]:
-        if n_samples < 1:
-            raise InputError(f"n_samples is {n_samples}; ask for at least one row.")
+        if not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+            raise InputError(f"n_samples is {n_samples!r}; ask for a whole number of rows, at least one.")
         weights = self.params_.log_weights
         if y is None:
             return draw_components(weights, n_samples, rng)
@@ -326,7 +327,8 @@ class GenerativeEstimator(BaseEstimator):
         if len(wanted) != n_samples:
             raise InputError(f"y names {len(wanted)} classes, but n_samples is {n_samples}.")
         components = np.empty(n_samples, dtype=np.int32)
-        for label in set(wanted):
+        # In the order in which they are asked for: that of a set of strings differs from process to process.
+        for label in dict.fromkeys(wanted):
             if label not in labels:
                 raise InputError(f"{label!r} is not one of the classes {labels}.")
             rows = np.flatnonzero([value == label for value in wanted])
@@ -337,9 +339,17 @@ class GenerativeEstimator(BaseEstimator):
 
 def _seed_of(random_state: Any) -> Any:
     """A seed for NumPy's generator from scikit-learn's kinds of ``random_state``."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    return random_state
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        if isinstance(random_state, (int, np.integer)):
+            np.random.SeedSequence(int(random_state))
+            return int(random_state)
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise InputError(
+            f"random_state is {random_state!r}; give a whole number of 0 or more, a Generator, a RandomState or None."
+        ) from error
 
 
 def _side_by_side(parts: list[Any], order: NDArray[Any] | None) -> Any:
