@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -63,19 +63,6 @@ class Link(Protocol):
         ...
 
 
-@runtime_checkable
-class UnitLink(Link, Protocol):
-    """A link onto the unit interval."""
-
-    def both(self, predictor: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean, one minus the mean, and the slope; each to full relative precision."""
-        ...
-
-    def log_both(self, predictor: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Logs of the mean and of one minus the mean."""
-        ...
-
-
 class _EverywhereFinite:
     """What links defined on the whole line share."""
 
@@ -84,12 +71,16 @@ class _EverywhereFinite:
         return np.isfinite(predictor)
 
 
-class _UnitInterval(_EverywhereFinite, ABC):
-    """What links onto the unit interval share."""
+class UnitLink(_EverywhereFinite, ABC):
+    """A link onto the unit interval."""
 
     @abstractmethod
     def both(self, predictor: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean, one minus the mean, slope."""
+        """Mean, one minus the mean, and the slope; each to full relative precision."""
+
+    @abstractmethod
+    def log_both(self, predictor: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Logs of the mean and of one minus the mean."""
 
     def inverse(self, predictor: FloatArray) -> MeanAndSlope:
         """Mean and slope."""
@@ -98,7 +89,7 @@ class _UnitInterval(_EverywhereFinite, ABC):
 
 
 @dataclass(frozen=True)
-class Logit(_UnitInterval):
+class Logit(UnitLink):
     """``eta = log(mu / (1 - mu))``.
 
     Examples
@@ -131,7 +122,7 @@ class Logit(_UnitInterval):
 
 
 @dataclass(frozen=True)
-class Probit(_UnitInterval):
+class Probit(UnitLink):
     """``eta`` is the standard normal quantile of ``mu``."""
 
     name: str = "probit"
@@ -153,7 +144,7 @@ class Probit(_UnitInterval):
 
 
 @dataclass(frozen=True)
-class CLogLog(_UnitInterval):
+class CLogLog(UnitLink):
     """``eta = log(-log(1 - mu))``."""
 
     name: str = "cloglog"
@@ -186,7 +177,7 @@ class CLogLog(_UnitInterval):
 
 
 @dataclass(frozen=True)
-class LogLog(_UnitInterval):
+class LogLog(UnitLink):
     """``eta = -log(-log(mu))``: the complementary log-log link of the other outcome, mirrored."""
 
     name: str = "loglog"
@@ -208,7 +199,7 @@ class LogLog(_UnitInterval):
 
 
 @dataclass(frozen=True)
-class Cauchit(_UnitInterval):
+class Cauchit(UnitLink):
     """``eta = tan(pi (mu - 1/2))``."""
 
     name: str = "cauchit"

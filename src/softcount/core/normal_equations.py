@@ -19,14 +19,14 @@ digits. The table itself is never copied: a lane owns one scratch block of ``chu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from softcount._types import FloatArray, SparseArray, Table
-from softcount.families.statistics import Sums
+from softcount.core.loaded_rows import DenseRows, GramTally, LoadedRows, SparseRows, UnshiftedRows
 
 __all__ = ["Design", "GramTally", "LoadedRows", "row_slices"]
 
@@ -111,17 +111,18 @@ class Design:
         """The rows of the design, shifted, in ``scratch`` (or as a sparse chunk)."""
         if self.multiplies_sparse:
             return SparseRows(_sparse_rows(cast("SparseArray", self.table), rows), self.fit_intercept)
-        first = int(self.fit_intercept)
         block = scratch[: rows.stop - rows.start]
-        inner = block[:, first:-1]
+        inner = block[:, int(self.fit_intercept) : -1]
         if self.is_sparse:
             inner[...] = _sparse_rows(cast("SparseArray", self.table), rows).toarray()
         else:
             part = cast("FloatArray", self.table)[rows]
-            if self.center is None:
-                inner[...] = part
-            else:
+            if self.center is not None:
                 np.subtract(part, self.center, out=inner)
+            elif part.dtype == np.float64:
+                return UnshiftedRows(part, block, self.fit_intercept)
+            else:
+                inner[...] = part
         if self.fit_intercept:
             block[:, 0] = 1.0
         return DenseRows(block)
@@ -149,153 +150,6 @@ class Design:
         if self.center is not None:
             matrix[0, 1:] = -self.center
         return matrix
-
-
-class LoadedRows(Protocol):
-    """Some rows of a design, ready for products; :meth:`add_to` uses them up."""
-
-    def predictor(self, coef: FloatArray) -> FloatArray:
-        """``x_i' coef``, for a vector or for each column of a matrix of coefficients."""
-        ...
-
-    def add_to(self, tally: GramTally, root_weight: FloatArray, residual: FloatArray) -> None:
-        """Add the outer products of ``(root_weight * x, residual)`` to ``tally``."""
-        ...
-
-    def weighted(self, root_weight: FloatArray, residual: FloatArray) -> FloatArray:
-        """The dense block with rows ``(root_weight * x, residual)``; it uses the rows up as well."""
-        ...
-
-    def score(self, residual: FloatArray) -> FloatArray:
-        """``sum_i x_i residual_i``."""
-        ...
-
-
-@dataclass(frozen=True)
-class DenseRows:
-    """Rows in a dense scratch block whose last column is free for the residual."""
-
-    block: FloatArray
-
-    @property
-    def design(self) -> FloatArray:
-        """The block without the column for the residual, shape ``(n_rows, n_columns)``."""
-        return self.block[:, :-1]
-
-    def predictor(self, coef: FloatArray) -> FloatArray:
-        """``x_i' coef``."""
-        return self.design @ coef
-
-    def add_to(self, tally: GramTally, root_weight: FloatArray, residual: FloatArray) -> None:
-        """One symmetric product of the scratch block with itself."""
-        block = self.weighted(root_weight, residual)
-        # NumPy hands a matrix times its own transpose to a symmetric rank-k update: half the work.
-        np.matmul(block.T, block, out=tally.part)
-        tally.total += tally.part
-
-    def weighted(self, root_weight: FloatArray, residual: FloatArray) -> FloatArray:
-        """The scratch block itself, scaled in place."""
-        inner = self.design
-        np.multiply(inner, root_weight[:, None], out=inner)
-        self.block[:, -1] = residual
-        return self.block
-
-    def score(self, residual: FloatArray) -> FloatArray:
-        """``sum_i x_i residual_i``."""
-        return self.design.T @ residual
-
-
-@dataclass(frozen=True)
-class SparseRows:
-    """Rows that stay in compressed sparse form."""
-
-    part: Any
-    fit_intercept: bool
-
-    def predictor(self, coef: FloatArray) -> FloatArray:
-        """``x_i' coef``."""
-        if not self.fit_intercept:
-            return np.asarray(self.part @ coef)
-        return np.asarray(self.part @ coef[1:] + coef[0])
-
-    def add_to(self, tally: GramTally, root_weight: FloatArray, residual: FloatArray) -> None:
-        """Sparse products for the columns, dense sums for the intercept and the residual."""
-        first = int(self.fit_intercept)
-        part = self.part
-        scaled = sp.csr_array(
-            (part.data * np.repeat(root_weight, np.diff(part.indptr)), part.indices, part.indptr),
-            shape=part.shape,
-        )
-        product = (scaled.T @ scaled).tocoo()
-        total = tally.total
-        total[product.coords[0] + first, product.coords[1] + first] += product.data
-        edge = scaled.T @ residual
-        total[first:-1, -1] += edge
-        total[-1, first:-1] += edge
-        total[-1, -1] += residual @ residual
-        if self.fit_intercept:
-            edge = scaled.T @ root_weight
-            total[first:-1, 0] += edge
-            total[0, first:-1] += edge
-            total[0, -1] += root_weight @ residual
-            total[-1, 0] = total[0, -1]
-            total[0, 0] += root_weight @ root_weight
-
-    def weighted(self, root_weight: FloatArray, residual: FloatArray) -> FloatArray:
-        """The chunk unpacked."""
-        ones = [np.ones((self.part.shape[0], 1))] if self.fit_intercept else []
-        columns = np.hstack([*ones, self.part.toarray()]) * root_weight[:, None]
-        return np.column_stack([columns, residual])
-
-    def score(self, residual: FloatArray) -> FloatArray:
-        """``sum_i x_i residual_i``."""
-        inner = np.asarray(self.part.T @ residual)
-        if not self.fit_intercept:
-            return inner
-        return np.concatenate([np.asarray(residual.sum(axis=0))[None], inner])
-
-
-@dataclass
-class GramTally:
-    """One lane's running sum. :meth:`counts` freezes it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> design = Design(np.array([[1.0], [3.0]]))
-    >>> tally = GramTally(design.n_columns)
-    >>> design.load(slice(0, 2), design.scratch()).add_to(tally, np.ones(2), np.array([1.0, 2.0]))
-    >>> tally.counts()["gram"]
-    array([[ 2.,  4.],
-           [ 4., 10.]])
-    >>> tally.counts()["score"]
-    array([3., 7.])
-    """
-
-    n_columns: int
-    total: FloatArray = field(init=False)
-    part: FloatArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        size = self.n_columns + 1
-        self.total = np.zeros((size, size))
-        self.part = np.empty((size, size))
-
-    def counts(self) -> Sums:
-        """``gram`` = X'WX, ``score`` = X'W^(1/2)p and ``pearson`` = p'p (shape ``(1,)``)."""
-        d = self.n_columns
-        return Sums(
-            {
-                "gram": self.total[:d, :d].copy(),
-                "score": self.total[:d, d].copy(),
-                "pearson": self.total[d, d:].copy(),
-            }
-        )
-
-    @staticmethod
-    def nbytes(n_columns: int) -> int:
-        """Size of one lane's sums."""
-        return 2 * 8 * (n_columns + 1) ** 2
 
 
 def row_slices(n_samples: int, n_rows: int) -> list[slice]:

@@ -54,9 +54,7 @@ def test_a_precision_weight_divides_the_dispersion(name):
     family, targets, _ = CASES[name]
     y = np.array(targets)
     weighted = family.saturated_log_likelihood(y, np.full(3, 4.0), PHI)
-    np.testing.assert_allclose(
-        weighted, family.saturated_log_likelihood(y, np.ones(3), PHI / 4.0), rtol=1e-14
-    )
+    np.testing.assert_allclose(weighted, family.saturated_log_likelihood(y, np.ones(3), PHI / 4.0), rtol=1e-14)
 
 
 def test_binomial_counts_out_of_n_have_the_binomial_density():
@@ -143,7 +141,7 @@ def test_the_gamma_likelihood_is_largest_at_its_own_dispersion():
     def log_likelihood(phi):
         return (family.saturated_log_likelihood(y, weight, phi) - deviance / (2 * phi)).sum()
 
-    best = family.likelihood_dispersion(deviance.sum(), np.nan, weight)
+    best = family.likelihood_dispersion(deviance.sum(), np.nan, weight, np.ones(60))
     assert log_likelihood(best) > max(log_likelihood(best * 1.001), log_likelihood(best / 1.001))
     assert best == pytest.approx(PHI, rel=0.5)
 
@@ -158,9 +156,21 @@ def test_theta_derivatives_are_those_of_the_log_likelihood(theta):
 
     step = 1e-4
     low, middle, high = (log_likelihood(np.log(theta) + shift) for shift in (-step, 0.0, step))
-    score, information = NegativeBinomialFamily(theta).theta_derivatives(y, mu)
-    np.testing.assert_allclose(score, (high - low) / (2 * step), rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(information, -(high - 2 * middle + low) / step**2, rtol=1e-3, atol=2e-4)
+    for weight in np.eye(4):
+        saturated, score, information = NegativeBinomialFamily(theta).theta_terms(y, mu, weight)
+        family = NegativeBinomialFamily(theta)
+        assert saturated == pytest.approx(weight @ family.saturated_log_likelihood(y, np.ones(4), 1.0), abs=1e-13)
+        assert score == pytest.approx(weight @ (high - low) / (2 * step), rel=1e-5, abs=1e-7)
+        assert information == pytest.approx(-weight @ (high - 2 * middle + low) / step**2, rel=1e-3, abs=2e-4)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.floats(0.0, 3.0)), min_size=1, max_size=30))
+def test_theta_terms_are_the_same_for_counts_and_for_counts_with_a_trace_of_a_fraction(rows):
+    y, weight = np.array(rows).T
+    mu = np.linspace(0.5, 4.0, y.size)
+    tabulated = NegativeBinomialFamily(1.7).theta_terms(y, mu, weight)
+    plain = NegativeBinomialFamily(1.7).theta_terms(y + 1e-12, mu, weight)
+    np.testing.assert_allclose(tabulated, plain, rtol=1e-8, atol=1e-8)
 
 
 def test_distribution_functions_agree_with_scipy():
@@ -174,9 +184,7 @@ def test_distribution_functions_agree_with_scipy():
         (NegativeBinomialFamily(2.5), stats.nbinom.cdf(q, 2.5, 2.5 / (2.5 + mu))),
     ]
     for family, expected in pairs:
-        np.testing.assert_allclose(
-            family.cdf(q, mu, phi), expected, rtol=1e-10, atol=1e-14, err_msg=family.name
-        )
+        np.testing.assert_allclose(family.cdf(q, mu, phi), expected, rtol=1e-10, atol=1e-14, err_msg=family.name)
     share = np.array([-0.1, 0.0, 0.25, 0.5, 1.0])
     expected = stats.binom.cdf(share * 8, 8, 0.3)
     found = BinomialFamily().cdf(share, np.full(5, 0.3), np.full(5, 1 / 8))

@@ -32,9 +32,7 @@ def log_density(y, mu, phi, p):
 
 
 @pytest.mark.parametrize("p", [1.05, 1.3, 1.5, 1.8, 1.97])
-@pytest.mark.parametrize(
-    ("y", "mu", "phi"), [(0.01, 0.3, 1.0), (1.0, 1.0, 0.5), (7.0, 3.0, 2.0), (250.0, 90.0, 4.0)]
-)
+@pytest.mark.parametrize(("y", "mu", "phi"), [(0.01, 0.3, 1.0), (1.0, 1.0, 0.5), (7.0, 3.0, 2.0), (250.0, 90.0, 4.0)])
 def test_log_density_agrees_with_60_digits(y, mu, phi, p):
     assert log_density(y, mu, phi, p) == pytest.approx(exact_log_density(y, mu, phi, p), rel=1e-10, abs=1e-10)
 

@@ -61,8 +61,7 @@ def resolve_family(family: str | GLMFamily, *, theta: float = 1.0, power: float 
         return family
     if family not in FAMILIES:
         raise InputError(
-            f"family={family!r} is not a family. Expected one of {', '.join(sorted(FAMILIES))}, "
-            "or a GLMFamily."
+            f"family={family!r} is not a family. Expected one of {', '.join(sorted(FAMILIES))}, or a GLMFamily."
         )
     if family == "negative_binomial":
         return NegativeBinomialFamily(theta)

@@ -24,6 +24,13 @@ from softcount.core.links import Link
 
 __all__ = ["Evaluation", "GLMFamily", "log1p_gap", "relative_entropy_gap"]
 
+# Ten terms of a power series reach 1e-17 within this radius; outside, plain formulas lose at most two digits.
+SERIES_RADIUS = 0.02
+LOG1P_GAP_SERIES = tuple((-1.0) ** power / power for power in range(2, 12))
+ENTROPY_GAP_SERIES = tuple((-1.0) ** power / (power * (power - 1.0)) for power in range(2, 12))
+# 0 * log(0) is 0; the logarithm of this number times zero is, too.
+ALMOST_MINUS_ONE = float(np.nextafter(-1.0, 0.0))
+
 
 class Evaluation(NamedTuple):
     r"""Some rows under a linear predictor, each for a weight of one.
@@ -62,9 +69,7 @@ class GLMFamily(ABC):
         """``d(y, mu)``: twice the log-likelihood ratio of a perfect fit, for unit weight and dispersion."""
 
     @abstractmethod
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """``c(y, phi / w)`` per row."""
 
     @abstractmethod
@@ -92,17 +97,17 @@ class GLMFamily(ABC):
         """The rows' information, Pearson residuals and deviances; every predictor must be contained."""
         mean, slope = link.inverse(predictor)
         root_variance = np.sqrt(self.variance(mean))
-        return Evaluation(
-            slope / root_variance, (target - mean) / root_variance, self.unit_deviance(target, mean)
-        )
+        return Evaluation(slope / root_variance, (target - mean) / root_variance, self.unit_deviance(target, mean))
 
-    def likelihood_dispersion(self, deviance: float, pearson: float, weight: FloatArray) -> float:
+    def likelihood_dispersion(
+        self, deviance: float, pearson: float, weight: FloatArray, frequency: FloatArray
+    ) -> float:
         """The dispersion at which a log-likelihood is reported.
 
         ``deviance`` is the total deviance and ``pearson`` the Pearson estimate; ``weight`` holds one
         precision weight per observation. The default is the Pearson estimate.
         """
-        del deviance, weight
+        del deviance, weight, frequency
         return pearson
 
     def starting_predictor(self, link: Link, target: FloatArray, weight: FloatArray | None) -> float:
@@ -132,12 +137,7 @@ def log1p_gap(ratio: FloatArray) -> FloatArray:
     >>> float(log1p_gap(np.array([1e-9]))[0])
     4.999999996666...e-19
     """
-    near = np.where(np.abs(ratio) < 0.02, ratio, 0.0)
-    # Horner's form of r**2 (1/2 - r/3 + r**2/4 - ...); ten terms reach 1e-17 at 0.02.
-    series = np.zeros_like(near)
-    for power in range(11, 1, -1):
-        series = near * series + (-1.0) ** power / power
-    return np.where(near == 0.0, ratio - np.log1p(np.where(near == 0.0, ratio, 0.0)), near * near * series)
+    return _near_zero(ratio, ratio - np.log1p(ratio), LOG1P_GAP_SERIES)
 
 
 def relative_entropy_gap(target: FloatArray, mean: FloatArray) -> FloatArray:
@@ -149,6 +149,22 @@ def relative_entropy_gap(target: FloatArray, mean: FloatArray) -> FloatArray:
     >>> relative_entropy_gap(np.array([0.0, 2.0]), np.array([3.0, 2.0]))
     array([3., 0.])
     """
-    ratio = (target - mean) / mean
-    bounded = np.maximum(ratio, np.nextafter(-1.0, 0.0))
-    return np.where(target > 0.0, mean * (bounded * np.log1p(bounded) - log1p_gap(bounded)), mean)
+    ratio = np.maximum((target - mean) / mean, ALMOST_MINUS_ONE)
+    gap = _near_zero(ratio, (1.0 + ratio) * np.log1p(ratio) - ratio, ENTROPY_GAP_SERIES)
+    answer = mean * gap
+    zero = target <= 0.0
+    if zero.any():
+        answer[zero] = mean[zero]
+    return answer
+
+
+def _near_zero(ratio: FloatArray, plain: FloatArray, series: tuple[float, ...]) -> FloatArray:
+    """``plain``, but ``r**2`` times the power series where the ratio is close to zero; in place."""
+    near = np.flatnonzero(np.abs(ratio) < SERIES_RADIUS)
+    if near.size:
+        r = ratio[near]
+        total = np.full(r.shape, series[-1])
+        for coefficient in reversed(series[:-1]):
+            total = total * r + coefficient
+        plain[near] = r * r * total
+    return plain

@@ -57,9 +57,7 @@ class BinomialFamily(GLMFamily):
         residual = target * complement - failures * mean
         return Evaluation(slope / root_variance, residual / root_variance, np.maximum(deviance, 0.0))
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """Of ``w y`` successes in ``w`` trials with probability ``y``; zero for targets 0 and 1."""
         successes = weight * target
         choices = gammaln(weight + 1.0) - gammaln(successes + 1.0) - gammaln(weight - successes + 1.0)

@@ -32,9 +32,7 @@ class GammaFamily(GLMFamily):
         """``2 (r - log(1 + r))`` with ``r = (y - mu) / mu``."""
         return 2.0 * log1p_gap((target - mean) / mean)
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """``k log k - k - log Gamma(k) - log y`` with the shape ``k = w / phi``."""
         shape = weight / dispersion
         answer: FloatArray = shape * np.log(shape) - shape - gammaln(shape) - np.log(target)
@@ -53,13 +51,15 @@ class GammaFamily(GLMFamily):
         """Positive."""
         return np.isfinite(mean) & (mean > 0.0)
 
-    def likelihood_dispersion(self, deviance: float, pearson: float, weight: FloatArray) -> float:
+    def likelihood_dispersion(
+        self, deviance: float, pearson: float, weight: FloatArray, frequency: FloatArray
+    ) -> float:
         """The maximum-likelihood dispersion: ``sum_i w_i (log(k_i) - digamma(k_i)) = deviance / 2``."""
         del pearson
         if deviance <= 0.0:
             return 0.0
-        levels, counts = np.unique(weight, return_counts=True)
-        factor = levels * counts
+        levels, inverse = np.unique(weight, return_inverse=True)
+        factor = levels * np.bincount(inverse, weights=frequency)
 
         def excess(log_dispersion: float) -> float:
             shape = levels / np.exp(log_dispersion)
@@ -67,5 +67,5 @@ class GammaFamily(GLMFamily):
 
         # log k - digamma k lies between 1/(2k) and 1/k, so the root lies between the mean deviance and half
         # of it.
-        middle = float(np.log(deviance / weight.size))
+        middle = float(np.log(deviance / frequency.sum()))
         return float(np.exp(brentq(excess, middle - 1.0, middle + 0.01, xtol=1e-14, rtol=1e-14)))

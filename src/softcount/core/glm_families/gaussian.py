@@ -30,9 +30,7 @@ class GaussianFamily(GLMFamily):
         gap = target - mean
         return gap * gap
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """``-log(2 pi phi / w) / 2``."""
         answer: FloatArray = -0.5 * np.log(2.0 * np.pi * dispersion / weight) + np.zeros_like(target)
         return answer
@@ -42,7 +40,9 @@ class GaussianFamily(GLMFamily):
         answer: FloatArray = ndtr((value - mean) / np.sqrt(dispersion))
         return answer
 
-    def likelihood_dispersion(self, deviance: float, pearson: float, weight: FloatArray) -> float:
+    def likelihood_dispersion(
+        self, deviance: float, pearson: float, weight: FloatArray, frequency: FloatArray
+    ) -> float:
         """The maximum-likelihood variance: the mean squared residual."""
-        del pearson
-        return deviance / weight.size
+        del pearson, weight
+        return deviance / float(frequency.sum())

@@ -32,9 +32,7 @@ class InverseGaussianFamily(GLMFamily):
         gap = (target - mean) / mean
         return gap * gap / target
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """``-log(2 pi phi y**3 / w) / 2``."""
         answer: FloatArray = -0.5 * np.log(2.0 * np.pi * dispersion / weight) - 1.5 * np.log(target)
         return answer
@@ -55,7 +53,9 @@ class InverseGaussianFamily(GLMFamily):
         """Positive."""
         return np.isfinite(mean) & (mean > 0.0)
 
-    def likelihood_dispersion(self, deviance: float, pearson: float, weight: FloatArray) -> float:
+    def likelihood_dispersion(
+        self, deviance: float, pearson: float, weight: FloatArray, frequency: FloatArray
+    ) -> float:
         """The maximum-likelihood dispersion: the mean deviance."""
-        del pearson
-        return deviance / weight.size
+        del pearson, weight
+        return deviance / float(frequency.sum())

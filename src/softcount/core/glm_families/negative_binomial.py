@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betainc, digamma, gammaln, polygamma, xlogy
+from scipy.special import betainc, digamma, gammaln, xlogy, zeta
 
 from softcount._types import BoolArray, FloatArray
 from softcount.core.glm_families._base import GLMFamily, relative_entropy_gap
@@ -45,9 +45,7 @@ class NegativeBinomialFamily(GLMFamily):
         shifted = relative_entropy_gap(target + self.theta, mean + self.theta)
         return np.maximum(2.0 * (counts - shifted), 0.0)
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """The log-probability of ``y`` under mean ``y``, times the weight over the dispersion."""
         theta = self.theta
         choices: FloatArray = gammaln(target + theta) - gammaln(target + 1.0) - float(gammaln(theta))
@@ -69,20 +67,22 @@ class NegativeBinomialFamily(GLMFamily):
         """Positive."""
         return np.isfinite(mean) & (mean > 0.0)
 
-    def theta_derivatives(self, target: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First derivative of the log-likelihood by ``log(theta)``, and minus the second."""
+    def theta_terms(self, target: FloatArray, mean: FloatArray, weight: FloatArray) -> tuple[float, float, float]:
+        """Saturated log-likelihood of some rows, its derivative by ``log(theta)``, and minus the second derivative.
+
+        The derivatives are those of the log-likelihood at ``mean``, not of the saturated one.
+        """
         theta = self.theta
         ratio = (target + theta) / (mean + theta)
-        first = digamma(target + theta) - digamma(theta) - np.log1p(mean / theta) + 1.0 - ratio
-        second = (
-            polygamma(1, target + theta)
-            - polygamma(1, theta)
-            + 1.0 / theta
-            - 2.0 / (mean + theta)
-            + ratio / (mean + theta)
-        )
-        score = theta * first
-        return score, -(theta * theta * second + score)
+        first = weight @ (1.0 - ratio - np.log1p(mean / theta))
+        second = weight @ ((ratio - 2.0) / (mean + theta))
+        # What depends on the count alone is computed once per count that occurs.
+        counts, times = _tabulate(target, weight)
+        first += times @ (digamma(counts + theta) - digamma(theta))
+        second += times @ (zeta(2.0, counts + theta) - zeta(2.0, theta) + 1.0 / theta)
+        saturated = self.saturated_log_likelihood(counts, times, 1.0).sum()
+        score = theta * float(first)
+        return float(saturated), score, -(theta * theta * float(second) + score)
 
     @staticmethod
     def starting_theta(target: FloatArray, weight: FloatArray | None) -> float:
@@ -92,3 +92,13 @@ class NegativeBinomialFamily(GLMFamily):
         if mean <= 0.0 or variance <= mean:
             return 10.0
         return float(np.clip(mean * mean / (variance - mean), 0.01, 1000.0))
+
+
+def _tabulate(target: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The counts that occur and their total weights; the rows as they are where they are no small counts."""
+    codes = target.astype(np.int64)
+    if target.size == 0 or codes.max() > 4 * target.size or np.any(codes != target):
+        return target, weight
+    times = np.bincount(codes, weights=weight).astype(np.float64, copy=False)
+    counts = np.flatnonzero(times)
+    return counts.astype(np.float64), times[counts]

@@ -33,9 +33,7 @@ class PoissonFamily(GLMFamily):
         """``2 (y log(y / mu) - (y - mu))``."""
         return 2.0 * relative_entropy_gap(target, mean)
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """``y log y - y - log y!``, times the weight over the dispersion."""
         answer: FloatArray = (weight / dispersion) * (xlogy(target, target) - target - gammaln(target + 1.0))
         return answer

@@ -79,9 +79,7 @@ class TweedieFamily(GLMFamily):
         answer: FloatArray = np.maximum(2.0 * mean**two * bracket / (one * two), 0.0)
         return answer
 
-    def saturated_log_likelihood(
-        self, target: FloatArray, weight: FloatArray, dispersion: float
-    ) -> FloatArray:
+    def saturated_log_likelihood(self, target: FloatArray, weight: FloatArray, dispersion: float) -> FloatArray:
         """``log sum_j W_j - log y + y**(2-p) (1/(1-p) - 1/(2-p)) / phi``; zero at ``y = 0``."""
         answer = np.zeros(target.shape)
         one, two = 1.0 - self.power, 2.0 - self.power
@@ -105,9 +103,7 @@ class TweedieFamily(GLMFamily):
         last = int(np.ceil(np.max(rate + 9.0 * np.sqrt(rate) + 20.0, initial=1.0)))
         first = max(1, int(np.floor(np.min(rate - 9.0 * np.sqrt(rate), initial=1.0))))
         for n in range(first, last + 1):
-            total = total + np.exp(n * np.log(rate) - rate - gammaln(n + 1.0)) * gammainc(
-                n * shape, bounded / scale
-            )
+            total = total + np.exp(n * np.log(rate) - rate - gammaln(n + 1.0)) * gammainc(n * shape, bounded / scale)
         return np.where(value >= 0.0, np.minimum(total, 1.0), 0.0)
 
     @property
@@ -140,11 +136,7 @@ def log_series(amount: FloatArray, dispersion: FloatArray, power: float) -> Floa
     1.8545330994
     """
     alpha = (2.0 - power) / (power - 1.0)
-    log_z = (
-        alpha * (np.log(amount) - np.log(power - 1.0))
-        - (1.0 + alpha) * np.log(dispersion)
-        - np.log(2.0 - power)
-    )
+    log_z = alpha * (np.log(amount) - np.log(power - 1.0)) - (1.0 + alpha) * np.log(dispersion) - np.log(2.0 - power)
     peak = np.maximum(np.round(amount ** (2.0 - power) / (dispersion * (2.0 - power))), 1.0)
     width = np.sqrt(2.0 * LOG_NEGLIGIBLE * peak / (1.0 + alpha)) + 20.0
     stride = np.maximum(np.ceil(width / NODES), 1.0)
