@@ -8,7 +8,8 @@ EM is a map from counts to counts (solve, then tally). Varadhan and Roland (2008
 
 The coefficients sum to one, so every linear constraint on the counts (class weights sum to the number of rows, the
 counts of a column's values sum to the class weight) holds for :math:`s'` as well, for every family alike. What can
-break is the sign of a count; that is clipped, and a leap that would leave a class without weight is shortened.
+break is the sign of a count. A leap that would empty a class, or take away the last count of a value that still has
+some, is shortened: a probability of zero stays zero for ever, so EM would be kept from the maximum.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from softcount._types import FloatArray
 from softcount.core.counts import Counts
+from softcount.families.statistics import Moments, Statistics, Sums
 
 __all__ = ["extrapolate"]
 
@@ -31,7 +34,7 @@ def extrapolate(trail: Sequence[Counts]) -> Counts | None:
     step = _step_length(trail)
     while step > SMALLEST_LEAP:
         leap = _combine(trail, -step)
-        if _is_feasible(leap):
+        if _is_inside(leap, trail[-1]):
             return leap.clipped()
         step = (step + 1.0) / 2.0
     return None
@@ -43,9 +46,7 @@ def _step_length(trail: Sequence[Counts]) -> float:
     arrays = [counts.arrays() for counts in trail]
     for name in arrays[0]:
         s0, s1, s2 = (a[name] for a in arrays)
-        scale = float(np.sqrt(np.mean(s2 * s2))) if s2.size else 0.0
-        if scale == 0.0 or not np.isfinite(scale):
-            continue
+        scale = _scale(name, s2)
         r = (s1 - s0) / scale
         v = (s2 - 2.0 * s1 + s0) / scale
         first += float(np.vdot(r, r))
@@ -61,7 +62,33 @@ def _combine(trail: Sequence[Counts], a: float) -> Counts:
     return (s0.scaled((1.0 + a) ** 2) + s2.scaled(a * a)) + s1.scaled(-2.0 * a * (1.0 + a))
 
 
-def _is_feasible(counts: Counts) -> bool:
-    weight = counts.parts["classes"].arrays()["weight"]
-    finite = all(bool(np.all(np.isfinite(a))) for a in counts.arrays().values())
-    return finite and bool(np.all(weight > 0.0))
+def _scale(name: str, array: FloatArray) -> FloatArray:
+    """What differences are measured by: the root mean square of a table, row by row where columns have their units."""
+    own_units = name.endswith(("/mean", "/scatter")) and array.ndim == 2
+    square = np.mean(array * array, axis=1 if own_units else None, keepdims=True)
+    return np.asarray(np.where(square > 0.0, np.sqrt(square), 1.0))
+
+
+def _is_inside(leap: Counts, last: Counts) -> bool:
+    """Whether a leap keeps every class and every value that the last counts have."""
+    if not all(bool(np.all(np.isfinite(array))) for array in leap.arrays().values()):
+        return False
+    if not np.all(leap.parts["classes"].arrays()["weight"] > 0.0):
+        return False
+    return all(_keeps_support(part, last.parts[name]) for name, part in leap.parts.items())
+
+
+def _keeps_support(leap: Statistics, last: Statistics) -> bool:
+    if isinstance(leap, Moments) and isinstance(last, Moments):
+        if np.any((leap.weight <= 0.0) & (last.weight > 0.0)):
+            return False
+        if leap.is_full:
+            return bool(np.all(np.linalg.eigvalsh(leap.scatter)[:, 0] >= 0.0))
+        return not np.any((leap.scatter <= 0.0) & (last.scatter > 0.0))
+    after, before = leap.arrays(), last.arrays()
+    if any(np.any((after[name] <= 0.0) & (before[name] > 0.0)) for name in after):
+        return False
+    if isinstance(leap, Sums) and "sum" in leap and "weight" in leap and np.all(before["sum"] <= before["weight"]):
+        # Sums of yes/no columns: the zeros are counts as well.
+        return not np.any((after["sum"] >= after["weight"]) & (before["sum"] < before["weight"]))
+    return True
