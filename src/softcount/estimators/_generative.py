@@ -36,7 +36,7 @@ from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
 
-__all__ = ["GenerativeEstimator"]
+__all__ = ["GenerativeEstimator", "seed_of"]
 
 
 class GenerativeEstimator(BaseEstimator):
@@ -78,7 +78,7 @@ class GenerativeEstimator(BaseEstimator):
             stopping=Stopping(self.max_iter, self.tol),
             accelerate=bool(self.accelerate),
             annealing=tuple(self.annealing or ()),
-            seed=_seed_of(self.random_state),
+            seed=seed_of(self.random_state),
             on_step=step_printer(type(self).__name__, self.verbose),
         )
 
@@ -295,7 +295,7 @@ class GenerativeEstimator(BaseEstimator):
         log_prior = self._log_class_prior()
         with np.errstate(invalid="ignore"):
             prior = float(np.nan_to_num(log_prior[codes[0]] - log_prior[codes[1]], posinf=np.inf, neginf=-np.inf))
-        return Contributions(np.concatenate(baselines), values, self._feature_names(), *chosen, prior)
+        return Contributions(np.concatenate(baselines), values, self._feature_names(), chosen[0], chosen[1], prior)
 
     def to_linear(self) -> LinearForm:
         """The exact weights of the linear boundary, where it is linear.
@@ -316,12 +316,12 @@ class GenerativeEstimator(BaseEstimator):
         ]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
-    def _sample_components(self, n_samples: int, y: Any, rng: np.random.Generator) -> NDArray[Any]:
+    def _sample_components(self, n_samples: Any, y: Any, rng: np.random.Generator) -> NDArray[Any]:
         if not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
             raise InputError(f"n_samples is {n_samples!r}; ask for a whole number of rows, at least one.")
         weights = self.params_.log_weights
         if y is None:
-            return draw_components(weights, n_samples, rng)
+            return draw_components(weights, int(n_samples), rng)
         labels = self._class_labels()
         wanted = [y] * n_samples if np.ndim(y) == 0 else list(y)
         if len(wanted) != n_samples:
@@ -337,7 +337,7 @@ class GenerativeEstimator(BaseEstimator):
         return components
 
 
-def _seed_of(random_state: Any) -> Any:
+def seed_of(random_state: Any) -> Any:
     """A seed for NumPy's generator from scikit-learn's kinds of ``random_state``."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return random_state

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from numbers import Integral, Real
+from typing import Any, TypeVar
 
-__all__ = ["documented"]
+import numpy as np
+
+from softcount._errors import InputError
+from softcount._types import FloatArray
+
+__all__ = ["check_number", "documented", "read_class_prior"]
 
 T = TypeVar("T", bound=type)
 
@@ -55,3 +61,31 @@ def documented(cls: T) -> T:
     if cls.__doc__:
         cls.__doc__ = cls.__doc__.replace("    {shared}", SHARED)
     return cls
+
+
+def check_number(name: str, value: Any, lowest: float, *, whole: bool = False) -> None:
+    """Refuse a parameter that is not a finite number, or whole number, of at least ``lowest``."""
+    kind: Any = Integral if whole else Real
+    if isinstance(value, kind) and np.isfinite(value) and value >= lowest:
+        return
+    raise InputError(f"{name} is {value!r}; give a {'whole ' if whole else ''}number of {lowest:g} or more.")
+
+
+def read_class_prior(name: str, value: Any, n_classes: int) -> FloatArray:
+    """Given class probabilities, one per class."""
+    try:
+        prior = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; give one probability for each class.") from None
+    if prior.shape != (n_classes,):
+        raise InputError(
+            f"Number of priors must match number of classes: {name} has the shape {prior.shape}, expected "
+            f"({n_classes},)."
+        )
+    wrong = ~(np.isfinite(prior) & (prior >= 0.0))
+    if wrong.any() or not prior.any():
+        raise InputError(
+            f"Priors must be non-negative: {name} is {prior.tolist()}; give a probability of 0 or more for each class, "
+            "at least one of them above 0."
+        )
+    return prior

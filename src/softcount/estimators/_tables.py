@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,54 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from softcount._errors import InputError
-from softcount._types import IntArray
-from softcount.families.blocks import CodesBlock, DenseBlock, SparseBlock
+from softcount._types import BoolArray, IntArray
+from softcount.families.blocks import DenseBlock, SparseBlock
 
-__all__ = ["dense_block", "read_codes", "read_numbers", "sparse_block"]
+__all__ = [
+    "check_counts",
+    "check_magnitude",
+    "dense_block",
+    "is_sparse",
+    "read_codes",
+    "read_numbers",
+    "sparse_block",
+    "without_duplicates",
+]
 
 LARGEST_VALUE = 1e150
 SMALLEST_VALUE = 1e-150
-#: Tables of counts larger than this, for columns with far fewer values than codes, are refused.
-LARGEST_TABLE = 2**30
+#: Codes are kept in 32 bits.
+LARGEST_CODE = 2**31 - 1
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array."""
+    return bool(issparse(X))
 
 
 def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
     """X checked by scikit-learn's rules, with NaN allowed; sparse input comes out as CSR."""
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr" if accept_sparse else False,
-        dtype="numeric",
-        ensure_all_finite="allow-nan",
-    )
+
+    def check(table: Any) -> Any:
+        return validate_data(
+            estimator,
+            table,
+            reset=reset,
+            accept_sparse="csr" if accept_sparse else False,
+            dtype="numeric",
+            ensure_all_finite="allow-nan",
+        )
+
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    try:
+        checked = check(X)
+    except TypeError as error:
+        if "NAType" not in str(error):
+            raise _with_place(error, X) from None
+        checked = check(_without_na(X))
+    except ValueError as error:
+        raise _with_place(error, X) from None
     if checked.dtype == np.float16:
         checked = checked.astype(np.float32)
     elif checked.dtype.kind == "f" and checked.dtype.itemsize > 8:
@@ -38,24 +66,87 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
     return checked
 
 
+def _without_na(X: Any) -> Any:
+    """X with ``pd.NA`` in columns of objects replaced by NaN."""
+    if hasattr(X, "notna"):
+        return X.astype(object).where(X.notna(), np.nan)
+    array = np.array(X, dtype=object)
+    lost = np.fromiter((type(v).__name__ == "NAType" for v in array.flat), dtype=bool, count=array.size)
+    array[lost.reshape(array.shape)] = np.nan
+    return array
+
+
+def _with_place(error: Exception, X: Any) -> Exception:
+    """The error, saying which cell it is about where it is about one cell."""
+    text = str(error)
+    if "infinity" in text:
+        found = _first_cell(X, lambda cell: isinstance(cell, (float, np.floating)) and bool(np.isinf(cell)))
+    elif "could not convert" in text or "float() argument" in text:
+        found = _first_cell(X, _is_no_number)
+    else:
+        return error
+    if found is None:
+        return error
+    row, column, cell = found
+    names = getattr(X, "columns", None)
+    name = column if names is None else repr(list(names)[column])
+    advice = "Correct the cell, or make it NaN if the value is missing."
+    message = f"{text.splitlines()[0].rstrip('.')}: row {row}, column {name} of X holds {cell!r}. {advice}"
+    return TypeError(message) if isinstance(error, TypeError) else InputError(message)
+
+
+def _first_cell(X: Any, test: Any) -> tuple[int, int, Any] | None:
+    if is_sparse(X):
+        entries = X.tocoo()
+        cells = zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
+        return next(((i, j, cell) for i, j, cell in cells if test(cell)), None)
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind in "US":
+            array = np.asarray(X, dtype=object)
+    except ValueError:
+        return None
+    if array.ndim != 2:
+        return None
+    for position, cell in enumerate(array.flat):
+        if test(cell):
+            return position // array.shape[1], position % array.shape[1], cell
+    return None
+
+
+def _is_no_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return cell is not None
+    return False
+
+
 def dense_block(X: NDArray[Any], *, threshold: float | None = None) -> DenseBlock:
     """A dense block, knowing whether any cell is missing."""
-    has_missing = X.dtype.kind == "f" and bool(np.isnan(np.sum(X))) and bool(np.isnan(X).any())
     if X.dtype == np.bool_:
-        return DenseBlock(X.view(np.uint8), False, None)
-    return DenseBlock(X, has_missing, threshold)
+        return DenseBlock(X.view(np.uint8), False, threshold)
+    return DenseBlock(X, _has_nan(X), threshold)
+
+
+def _has_nan(X: NDArray[Any]) -> bool:
+    if X.dtype.kind != "f":
+        return False
+    # A sum is read faster than a mask is written; it is NaN if a cell is, or if infinities meet.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(np.sum(X))) and bool(np.isnan(X).any())
 
 
 def sparse_block(X: Any, *, binary: bool = False) -> SparseBlock:
     """A sparse block of a CSR matrix; ``binary`` keeps the pattern of the stored entries alone."""
     data = X.data
     missing = None
-    if data.dtype.kind == "f" and np.isnan(np.sum(data)) and np.isnan(data).any():
+    if _has_nan(data):
         lost = np.isnan(data)
         counts = np.concatenate([[0], np.cumsum(lost)])
         missing = SparseBlock(counts[X.indptr].astype(np.int64), X.indices[lost], None, X.shape[1])
         data = np.where(lost, 0.0, data)
-    if (binary and missing is None and data.dtype.kind != "f" and not (data == 0).any()) or (binary and missing is None and (data == 1).all()):
+    if binary and missing is None and bool((data == 1).all()):
         data = None
     return SparseBlock(X.indptr, X.indices, data, X.shape[1], missing)
 
@@ -71,11 +162,9 @@ def without_duplicates(X: Any) -> Any:
 
 def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
     """Refuse values whose squares leave the range of floating point."""
-    if X.dtype.kind != "f" or X.size == 0:
+    if X.dtype.kind != "f" or X.dtype.itemsize <= 4 or X.size == 0:
         return
-    largest = np.nanmax(np.abs(X), axis=0, initial=0.0, where=~np.isnan(X)) if X.dtype.itemsize > 4 else None
-    if largest is None:
-        return
+    largest = np.abs(X).max(axis=0, initial=0.0, where=~np.isnan(X))
     wrong = (largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])
@@ -85,47 +174,86 @@ def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
         )
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse matrix or array."""
-    return bool(issparse(X))
+def check_counts(X: Any, names: list[str], estimator: str) -> None:
+    """Refuse negative counts, and counts whose sums would leave the range of floating point; NaN is allowed."""
+    values = X.data if is_sparse(X) else X
+    if values.size == 0 or values.dtype.kind in "ub":
+        return
+    if np.nanmin(values, initial=0) < 0:
+        row, name, value = _cell(X, values < 0, names)
+        raise InputError(
+            f"Negative values in data passed to {estimator} (input X): row {row}, column {name!r} holds {value}. "
+            "Counts are 0 or more; a missing count is NaN."
+        )
+    if values.dtype.kind == "f" and values.dtype.itemsize > 4 and np.nanmax(values, initial=0) > LARGEST_VALUE:
+        row, name, value = _cell(X, values > LARGEST_VALUE, names)
+        raise InputError(
+            f"Row {row}, column {name!r} holds {value}, a count whose sums leave the range of floating point. Rescale "
+            f"the counts to below {LARGEST_VALUE:g}."
+        )
 
 
-def read_codes(X: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
+def _cell(X: Any, wrong: NDArray[Any], names: list[str]) -> tuple[int, str, Any]:
+    """Row, column name and value of the first wrong cell; of a sparse X, of the first wrong stored entry."""
+    if is_sparse(X):
+        entry = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        return row, names[int(X.indices[entry])], X.data[entry]
+    row, column = (int(i) for i in np.argwhere(wrong)[0])
+    return row, names[column], X[row, column]
+
+
+def read_codes(
+    X: NDArray[Any], names: list[str], estimator: str, *, clip: bool = False
+) -> tuple[NDArray[Any], IntArray]:
     """Whole-number categories with -1 for missing, and the largest code per column.
+
+    Fractions are cut off, as scikit-learn does, but not silently.
 
     Parameters
     ----------
     X : array of shape (n_rows, n_columns)
         Numbers; NaN where missing.
-    name : str
-        Estimator, for error messages.
+    names : list of str
+        Names of the columns, for error messages.
+    estimator : str
+        Who asks, for error messages.
+    clip : bool
+        Whether codes beyond 32 bits become the largest code instead of an error.
     """
     missing = np.isnan(X) if X.dtype.kind == "f" else None
-    if missing is not None:
-        whole = missing | (np.floor(X) == X)
-        if not whole.all():
-            row, column = (int(i) for i in np.argwhere(~whole)[0])
-            raise InputError(
-                f"Row {row}, column {column} holds {X[row, column]!r}, but {name} takes categories as whole numbers "
-                "0, 1, 2, ... Encode the categories, or use NaiveBayes, which takes them as they are."
-            )
-    negative = X < 0
-    if negative.any():
-        row, column = (int(i) for i in np.argwhere(negative)[0])
+    if X.dtype.kind not in "ub" and bool((X < 0).any()):
+        row, name, value = _cell(X, X < 0, names)
         raise InputError(
-            f"Negative values in data passed to {name} (input X): row {row}, column {column} holds {X[row, column]!r}. "
+            f"Negative values in data passed to {estimator} (input X): row {row}, column {name!r} holds {value}. "
             "Categories are whole numbers 0, 1, 2, ...; a missing value is NaN."
         )
     has_missing = missing is not None and bool(missing.any())
     filled = X if missing is None or not has_missing else np.where(missing, -1.0, X)
+    if missing is not None and not (np.floor(filled) == filled).all():
+        _warn_of_fractions(X, missing, names, estimator)
+        filled = np.floor(filled)
+    top = filled.max(initial=0)
+    if top > LARGEST_CODE:
+        if not clip:
+            row, name, value = _cell(X, filled > LARGEST_CODE, names)
+            raise InputError(
+                f"Row {row}, column {name!r} holds the category {value}, but codes go up to {LARGEST_CODE}. Recode the "
+                "categories as 0, 1, 2, ..., or use NaiveBayes, which takes them as they are."
+            )
+        filled = np.minimum(filled, LARGEST_CODE)
     largest = filled.max(axis=0, initial=0).astype(np.int64)
-    top = int(largest.max(initial=0))
     dtype = np.uint8 if top < 255 and not has_missing else np.int16 if top < 2**15 else np.int32
-    if top >= 2**31:
-        raise InputError(f"{name} was given a category code of {top}; recode the categories as 0, 1, 2, ...")
     return np.ascontiguousarray(filled.astype(dtype)), largest
 
 
-def codes_block(codes: NDArray[Any], offsets: IntArray) -> CodesBlock:
-    """A block of codes."""
-    return CodesBlock(codes, offsets)
+def _warn_of_fractions(X: NDArray[Any], missing: BoolArray, names: list[str], estimator: str) -> None:
+    from sklearn.exceptions import DataConversionWarning
+
+    row, name, value = _cell(X, ~missing & (np.floor(X) != X), names)
+    warnings.warn(
+        f"{estimator} takes categories as whole numbers 0, 1, 2, ..., but row {row}, column {name!r} holds {value}: "
+        "fractions are cut off. Bin measurements into categories first, or use GaussianNB or NaiveBayes.",
+        DataConversionWarning,
+        stacklevel=5,
+    )

@@ -20,11 +20,13 @@ from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
 from softcount.core.learn import Learned
-from softcount.core.mixture import CLASSES, MixtureModel
-from softcount.estimators._generative import GenerativeEstimator
+from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts
+from softcount.core.start import labeled_resp
+from softcount.estimators._generative import GenerativeEstimator, seed_of
+from softcount.estimators._parameters import check_number, read_class_prior
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily, PseudoCounts
-from softcount.inputs.labels import Labels, read_labels
+from softcount.inputs.labels import Labels, read_classes, read_labels
 from softcount.inputs.weights import read_weights
 
 __all__ = ["BaseNaiveBayes", "DiscreteNaiveBayes"]
@@ -58,7 +60,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         labels, classes = self._read_labels(y, blocks[0].n_rows)
         weight = read_weights(sample_weight, blocks[0].n_rows)
         if weight is not None and not weight.any():
-            raise InputError("All rows have sample_weight 0, so there is nothing to learn from.")
+            raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
         learned = self._learn(blocks, labels, weight, classes)
         self.classes_ = classes
         return self._keep(learned)
@@ -82,21 +84,18 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             classes=self.classes_,
             soft_labels=self.soft_labels,
             estimator=type(self).__name__,
+            in_order=True,
         )
         return labels
 
     def _check_parameters(self) -> None:
         """Refuse parameters no fit can use, before anything is read."""
-        if self.max_iter < 0:
-            raise InputError(f"max_iter is {self.max_iter}; use 0 or more iterations.")
-        if not self.tol >= 0.0:
-            raise InputError(f"tol is {self.tol}; use a number of 0 or more.")
-        if not self.class_alpha >= 0.0:
-            raise InputError(f"class_alpha is {self.class_alpha}; use a pseudo-count of 0 or more.")
-        if not self.unlabeled_weight >= 0.0:
-            raise InputError(f"unlabeled_weight is {self.unlabeled_weight}; use a weight of 0 or more.")
-        if self.n_init is not None and self.n_init < 1:
-            raise InputError(f"n_init is {self.n_init}; use at least one start.")
+        check_number("max_iter", self.max_iter, 0, whole=True)
+        check_number("tol", self.tol, 0)
+        check_number("class_alpha", self.class_alpha, 0)
+        check_number("unlabeled_weight", self.unlabeled_weight, 0)
+        if self.n_init is not None:
+            check_number("n_init", self.n_init, 1, whole=True)
 
     # ---- the model
     def _families(self) -> tuple[ColumnFamily, ...]:
@@ -108,12 +107,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
     def _class_prior(self, n_classes: int) -> FloatArray | None:
         """Fixed class probabilities, or None where they are estimated."""
         if self.class_prior is not None:
-            prior = np.asarray(self.class_prior, dtype=np.float64)
-            if prior.shape[0] != n_classes:
-                raise InputError("Number of priors must match number of classes.")
-            if (prior < 0.0).any() or not np.isfinite(prior).all():
-                raise InputError(f"class_prior is {prior.tolist()}; probabilities are 0 or more.")
-            return prior
+            return read_class_prior("class_prior", self.class_prior, n_classes)
         return None if self.fit_prior else np.full(n_classes, 1.0 / n_classes)
 
     def _make_model(self, blocks: tuple[Block, ...], classes: NDArray[Any]) -> MixtureModel:
@@ -140,13 +134,9 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             names = list(classes)
             unknown = [name for name in wanted if name not in names]
             if unknown:
-                raise InputError(
-                    f"n_components_per_class names {unknown}, which are not among the classes {names}."
-                )
+                raise InputError(f"n_components_per_class names {unknown}, which are not among the classes {names}.")
             wanted = [wanted.get(name, 1) for name in names]
-        sizes = (
-            np.broadcast_to(np.asarray(wanted), (n_classes,)) if np.ndim(wanted) == 0 else np.asarray(wanted)
-        )
+        sizes = np.broadcast_to(np.asarray(wanted), (n_classes,)) if np.ndim(wanted) == 0 else np.asarray(wanted)
         if sizes.shape != (n_classes,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
             raise InputError(
                 f"n_components_per_class is {self.n_components_per_class!r}; give one whole number of 1 or more, or "
@@ -183,43 +173,53 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             classes=names,
             soft_labels=self.soft_labels,
             estimator=type(self).__name__,
+            in_order=True,
         )
         weight = read_weights(sample_weight, blocks[0].n_rows)
         model = self._make_model(blocks, names)
         if not model.has_single_components:
-            raise InputError(
-                "partial_fit needs one component per class; use fit for n_components_per_class above 1."
-            )
+            raise InputError("partial_fit needs one component per class; use fit for n_components_per_class above 1.")
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
         self.classes_ = names
-        return self._keep(Learned(model, Fit(params, total, math.nan, True, 0), (), True))
+        return self._keep(Learned(model, Fit(params, total, math.nan, True, 1), (), True))
 
     def _add_batch(
         self, model: MixtureModel, chunks: Chunks, before: Counts | None
     ) -> tuple[Counts, Any, MixtureModel]:
-        executor = self._executor()
-        counts = executor.reduce(model.tally_known, chunks, counts_bytes=model.counts_bytes())
-        total = counts if before is None else self._widened(before, counts) + counts
-        model = self._with_batch_priors(model, counts, total)
-        params = model.solve(total, None)
-        open_rows = chunks.labels is not None and not chunks.labels.all_known()
-        if open_rows:
-            assert chunks.labels is not None
+        executor, labels, size = self._executor(), chunks.labels, model.counts_bytes()
+        assert labels is not None
+
+        def tally_labeled(lane: Any) -> Counts:
+            if labels.fixed:
+                return model.tally_given(lane, lambda chunk: labeled_resp(model, chunk, spread=False))
+            return model.tally_known(lane)
+
+        batch = executor.reduce(tally_labeled, chunks, counts_bytes=size)
+        total = batch if before is None else self._widened(before, batch) + batch
+        if labels.all_known():
             if not total.parts[CLASSES].arrays()["weight"].any():
-                raise InputError(
-                    "partial_fit was given rows without labels before any row with one. Give labeled rows first (or "
-                    "together with them): only they say which class is which."
-                )
-            weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
-            weight[chunks.labels.codes >= 0] = 0.0
-            rest = Chunks(chunks.blocks, chunks.labels, weight, rows_per_chunk=chunks.rows_per_chunk)
-            soft = executor.reduce(
-                lambda lane: model.tally(params, lane), rest, counts_bytes=model.counts_bytes()
+                raise InputError("Sample weights are zero in all rows so far, so there is nothing to learn from.")
+            model = self._with_batch_priors(model, batch, total)
+            return total, model.solve(total, None), model
+        if not total.parts[CLASSES].arrays()["weight"].any():
+            raise InputError(
+                "partial_fit was given rows without labels before any row with one. Give labeled rows first (or "
+                "together with them): only they say which class is which."
             )
-            total = total + replace(soft, objective=0.0)
-            params = model.solve(total, None)
-        return total, params, model
+        batch = pooled_counts(model, executor, chunks)
+        model = self._with_batch_priors(model, batch, total)
+        params = model.solve(total, None)
+        soft_model, settled = model, labels.codes >= 0
+        if labels.fixed and labels.factor_row is not None:
+            settled = settled | (labels.factor_row >= 0)
+        weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
+        weight[settled] = 0.0
+        rest = Chunks(chunks.blocks, labels, weight, rows_per_chunk=chunks.rows_per_chunk)
+        soft = executor.reduce(lambda lane: soft_model.tally(params, lane), rest, counts_bytes=size)
+        total = total + replace(soft, objective=0.0)
+        model = self._with_batch_priors(model, batch, total)
+        return total, model.solve(total, None), model
 
     def _with_batch_priors(self, model: MixtureModel, batch: Counts, total: Counts) -> MixtureModel:
         """The model with priors that take their place from the data anchored to all of it so far."""
@@ -237,10 +237,10 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         given = self.classes if classes is None else classes
         if given is None:
             raise InputError("classes must be passed on the first call to partial_fit.")
-        return np.unique(np.asarray(given))
+        return read_classes(given)
 
     def _same_classes(self, classes: Any) -> NDArray[Any]:
-        if classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
+        if classes is not None and set(read_classes(classes).tolist()) != set(self.classes_.tolist()):
             raise InputError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
@@ -289,7 +289,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             Seed; by default the estimator's own.
         """
         check_is_fitted(self, "params_")
-        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         components = self._sample_components(n_samples, y, rng)
         return self._draw(n_samples, components, rng), self.classes_[self.model_.groups[components]]
 

@@ -138,8 +138,8 @@ class BernoulliNB(DiscreteNaiveBayes):
         if wrong.any():
             row, column = (int(i) for i in np.argwhere(wrong)[0])
             raise InputError(
-                f"Row {row}, column {self._feature_names()[column]!r} holds {X[row, column]!r}; with binarize=None cells "
-                "lie between 0 and 1. Set binarize to the threshold that makes them 0 or 1."
+                f"Row {row}, column {self._feature_names()[column]!r} holds {X[row, column]}; with binarize=None "
+                "cells lie between 0 and 1. Set binarize to the threshold that makes them 0 or 1."
             )
 
     def _families(self) -> tuple[ColumnFamily, ...]:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
+from softcount._types import IntArray
 from softcount.core.counts import Counts
 from softcount.core.learn import Learned
 from softcount.estimators._parameters import documented
-from softcount.estimators._tables import LARGEST_TABLE, read_codes, read_numbers
+from softcount.estimators._tables import read_codes, read_numbers
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.families.blocks import Block, CodesBlock
 from softcount.families.categorical import Categorical
@@ -20,6 +21,8 @@ from softcount.families.statistics import Sums
 
 __all__ = ["CategoricalNB"]
 
+#: Columns with more values than this need at least one row for every hundred of them.
+LARGEST_TABLE = 10**7
 UNKNOWN = ("ignore", "error", "smooth")
 
 
@@ -132,28 +135,59 @@ class CategoricalNB(DiscreteNaiveBayes):
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset, accept_sparse=False)
-        codes, largest = read_codes(X, type(self).__name__)
-        if reset:
-            self._n_values = self._count_values(largest, codes)
-        elif not hasattr(self, "params_") or self._is_counting:
-            self._n_values = np.maximum(self._n_values, self._count_values(largest, codes))
+        scoring = not (reset or self._is_counting)
+        codes, largest = read_codes(X, self._feature_names(), type(self).__name__, clip=scoring)
+        if scoring:
+            family = self._fitted_family()
+            codes = self._mark_unknown(codes, X, family)
         else:
-            codes = self._mark_unknown(codes, X)
-        return (CodesBlock(codes, self._family().offsets),)
+            n_values = self._count_values(largest, codes.shape[0])
+            if not reset:
+                n_values = np.maximum(n_values, self._fitted_family().n_values)
+            family = Categorical(tuple(n_values.tolist()), self.handle_unknown == "smooth")
+            self._counted_family = family
+        return (CodesBlock(codes, family.offsets),)
 
     #: Whether rows are being read to be counted (then new values are learned) rather than to be scored.
     _is_counting = False
+    #: The columns' values as the rows last counted have them; the fitted ones are the model's.
+    _counted_family: Categorical
+
+    def _fitted_family(self) -> Categorical:
+        family = self.model_.families[0]
+        assert isinstance(family, Categorical)
+        return family
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Add a batch of rows to what was learned so far; new values are learned as they come."""
+        """Add a batch of rows to what was learned so far; new values of a column are learned as they come.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be missing.
+        classes : array-like of shape (n_classes,), optional
+            All classes; needed in the first call, unless the constructor names them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        """
         self._is_counting = True
         try:
             return super().partial_fit(X, y, classes, sample_weight)
         finally:
             self._is_counting = False
 
-    def _count_values(self, largest: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    def _count_values(self, largest: IntArray, n_rows: int) -> IntArray:
+        """How many values each column has: as many as its largest code says, and at least ``min_categories``."""
         found = np.maximum(largest + 1, 1)
+        column = int(np.argmax(found))
+        if found[column] > LARGEST_TABLE and found[column] > 100 * n_rows:
+            raise InputError(
+                f"Column {self._feature_names()[column]!r} holds the code {int(found[column]) - 1}, so its table would "
+                f"need {int(found[column])} values for {n_rows} rows. Recode the categories as 0, 1, 2, ..., or use "
+                "NaiveBayes, which learns the categories that occur."
+            )
         if self.min_categories is not None:
             fewest = np.asarray(self.min_categories)
             if not np.issubdtype(fewest.dtype, np.signedinteger):
@@ -163,43 +197,31 @@ class CategoricalNB(DiscreteNaiveBayes):
                     f"'min_categories' should have shape ({found.shape[0]},) when an array-like is provided. "
                     f"Got {fewest.shape} instead."
                 )
+            if (fewest < 1).any():
+                raise InputError(f"min_categories is {self.min_categories!r}; a column has at least one value.")
             found = np.maximum(found, fewest)
-        column = int(np.argmax(found))
-        if found[column] * 8 > LARGEST_TABLE and found[column] > 100 * codes.shape[0]:
-            raise InputError(
-                f"Column {self._feature_names()[column]!r} holds the code {int(found[column]) - 1}, so its table would "
-                f"need {int(found[column])} values for {codes.shape[0]} rows. Recode the categories as 0, 1, 2, ..., "
-                "or use NaiveBayes, which learns the categories that occur."
-            )
         return np.asarray(found, dtype=np.int64)
 
-    def _mark_unknown(self, codes: NDArray[Any], X: NDArray[Any]) -> NDArray[Any]:
-        unknown = codes.astype(np.int64) >= self._n_values
+    def _mark_unknown(self, codes: NDArray[Any], X: NDArray[Any], family: Categorical) -> NDArray[Any]:
+        n_values = np.asarray(family.n_values)
+        unknown = codes >= n_values
         if not unknown.any():
             return codes
         if self.handle_unknown == "error":
             row, column = (int(i) for i in np.argwhere(unknown)[0])
             raise InputError(
-                f"Row {row}, column {self._feature_names()[column]!r} holds the category {X[row, column]!r}, which was "
-                f"not seen in training (0 to {int(self._n_values[column]) - 1} were). Use handle_unknown='ignore' to "
-                "leave such cells out, or 'smooth' to give them a small probability."
+                f"Row {row}, column {self._feature_names()[column]!r} holds the category {X[row, column]}, which was "
+                f"not seen in training (0 to {int(n_values[column]) - 1} were). Use handle_unknown='ignore' to leave "
+                "such cells out, or 'smooth' to give them a small probability."
             )
-        wide = codes.astype(np.int32)
-        if codes.dtype == np.uint8:
-            wide[codes == 255] = -1
-        replacement = np.broadcast_to(self._n_values, wide.shape) if self.handle_unknown == "smooth" else -1
-        return np.where(unknown, replacement, wide).astype(np.int32)
-
-    def _family(self) -> Categorical:
-        return Categorical(tuple(int(v) for v in self._n_values), self.handle_unknown == "smooth")
+        return np.where(unknown, n_values if family.with_unseen else -1, codes).astype(np.int32)
 
     def _families(self) -> tuple[ColumnFamily, ...]:
-        return (self._family(),)
+        return (self._counted_family,)
 
     def _widened(self, before: Counts, batch: Counts) -> Counts:
         """Earlier counts with room for values first seen in this batch."""
-        old: Any = self.model_.families[0]
-        wide = self._family().room_for(old, before.parts["0"].arrays()["count"])
+        wide = self._counted_family.room_for(self._fitted_family(), before.parts["0"].arrays()["count"])
         return Counts({**before.parts, "0": Sums({"count": wide})}, before.objective)
 
     def _publish(self, learned: Learned) -> None:

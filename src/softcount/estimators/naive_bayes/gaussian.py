@@ -13,7 +13,7 @@ from softcount._types import FloatArray
 from softcount.core.counts import Counts
 from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES, MixtureModel
-from softcount.estimators._parameters import documented
+from softcount.estimators._parameters import check_number, documented, read_class_prior
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
 from softcount.families.blocks import Block
@@ -112,8 +112,7 @@ class GaussianNB(BaseNaiveBayes):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self.var_smoothing >= 0.0:
-            raise InputError(f"var_smoothing is {self.var_smoothing!r}; use a number of 0 or more.")
+        check_number("var_smoothing", self.var_smoothing, 0)
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset, accept_sparse=False)
@@ -133,13 +132,9 @@ class GaussianNB(BaseNaiveBayes):
     def _class_prior(self, n_classes: int) -> FloatArray | None:
         if self.priors is None:
             return None
-        prior = np.asarray(self.priors, dtype=np.float64)
-        if prior.shape[0] != n_classes:
-            raise InputError("Number of priors must match number of classes.")
+        prior = read_class_prior("priors", self.priors, n_classes)
         if not np.isclose(prior.sum(), 1.0):
-            raise InputError("The sum of the priors should be 1.")
-        if (prior < 0).any():
-            raise InputError("Priors must be non-negative.")
+            raise InputError(f"The sum of the priors should be 1, but that of {prior.tolist()} is {prior.sum():.6g}.")
         return prior
 
     def _with_batch_priors(self, model: MixtureModel, batch: Counts, total: Counts) -> MixtureModel:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from softcount._errors import InputError
 from softcount.core.learn import Learned
 from softcount.estimators._parameters import documented
-from softcount.estimators._tables import dense_block, is_sparse, read_numbers, sparse_block
-from softcount.estimators._word_ids import is_ragged, word_ids_to_counts
+from softcount.estimators._tables import check_counts, dense_block, is_sparse, read_numbers, sparse_block
+from softcount.estimators._word_ids import is_nested, is_ragged, word_ids_to_counts
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
@@ -111,31 +110,18 @@ class MultinomialNB(DiscreteNaiveBayes):
         self.verbose = verbose
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        if is_ragged(X):
+        reads_word_ids = is_ragged(X) if reset else self._reads_word_ids and is_nested(X)
+        if reads_word_ids:
             X = word_ids_to_counts(X, None if reset else self.n_features_in_)
         X = read_numbers(self, X, reset=reset)
-        if is_sparse(X):
-            block: Block = sparse_block(X)
-            self._check_counts(X.data[None, :], X)
-        else:
-            block = dense_block(X)
-            self._check_counts(X, None)
+        check_counts(X, self._feature_names(), type(self).__name__)
         if reset:
+            self._reads_word_ids = reads_word_ids
             self._mean_length = _mean_length(X)
-        return (block,)
+        return (sparse_block(X) if is_sparse(X) else dense_block(X),)
 
-    def _check_counts(self, values: Any, sparse: Any) -> None:
-        if values.size == 0 or values.dtype.kind in "ub" or not np.nanmin(values, initial=0) < 0:
-            return
-        row, column = (int(i) for i in np.argwhere(values < 0)[0])
-        value = values[row, column]
-        if sparse is not None:
-            row = int(np.searchsorted(sparse.indptr, column, side="right")) - 1
-            column = int(sparse.indices[column])
-        raise InputError(
-            f"Negative values in data passed to {type(self).__name__} (input X): row {row}, column "
-            f"{self._feature_names()[column]!r} holds {value!r}. Counts are 0 or more."
-        )
+    #: Whether documents were given as lists of word ids, so that lists are read as such from then on.
+    _reads_word_ids = False
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (Multinomial(),)

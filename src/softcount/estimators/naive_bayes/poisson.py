@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from softcount._errors import InputError
 from softcount.core.learn import Learned
 from softcount.estimators._parameters import documented
 from softcount.estimators._tables import (
+    check_counts,
     dense_block,
     is_sparse,
     read_numbers,
@@ -31,7 +31,8 @@ class PoissonNB(DiscreteNaiveBayes):
     .. math:: \lambda_{jk} = \frac{\sum_i r_{ik} x_{ij} + a\bar x_j}{\sum_i r_{ik} + a}, \qquad
        \log p(x_i, k) = \log\pi_k + \sum_j x_{ij}\log\lambda_{jk} - \lambda_{jk} - \log x_{ij}!
 
-    with ``alpha`` = :math:`a` pseudo-rows at the overall mean :math:`\bar x_j`.
+    with ``alpha`` = :math:`a` pseudo-rows at the overall mean :math:`\bar x_j`. X holds counts, dense or sparse; with
+    fractions (rates, weights such as tf-idf) the same formulas hold, :math:`x!` meaning :math:`\Gamma(x + 1)`.
 
     Parameters
     ----------
@@ -112,20 +113,8 @@ class PoissonNB(DiscreteNaiveBayes):
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset)
-        family = Poisson()
-        if not is_sparse(X):
-            family.check_values(X, self._feature_names())
-            return (dense_block(X),)
-        X = without_duplicates(X)
-        wrong = ~family.in_support(X.data)
-        if wrong.any():
-            entry = int(np.flatnonzero(wrong)[0])
-            row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
-            raise InputError(
-                f"Row {row}, column {self._feature_names()[int(X.indices[entry])]!r} holds {X.data[entry]!r}, but a "
-                f"Poisson column holds {family.support}. Correct the value, or use another estimator."
-            )
-        return (sparse_block(X),)
+        check_counts(X, self._feature_names(), type(self).__name__)
+        return (sparse_block(without_duplicates(X)) if is_sparse(X) else dense_block(X),)
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (Poisson(),)
