@@ -5,14 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunk
 from softcount.core.learn import Learned
+from softcount.estimators._choosing import Outcome
 from softcount.estimators.naive_bayes.multinomial import MultinomialNB
 
 __all__ = ["ComplementNB"]
+
+
+class _NoDensity:
+    """A method of other estimators that needs a density: ``hasattr`` is False, and asking for it says why."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        raise AttributeError(
+            f"ComplementNB has no {self.name}: it is a scoring rule, not a likelihood, so there is no density this "
+            "could be computed from. Use MultinomialNB."
+        )
 
 
 class ComplementNB(MultinomialNB):
@@ -64,6 +79,7 @@ class ComplementNB(MultinomialNB):
     n_classes = None
     soft_labels = "responsibility"
     unlabeled_weight = 1.0
+    calibrate = "none"
     n_components_per_class = 1
     init = None
     n_init = None
@@ -91,33 +107,55 @@ class ComplementNB(MultinomialNB):
         self.norm = norm
         self.n_jobs = n_jobs
 
-    def _learn(self, blocks: Any, labels: Any, weight: Any, classes: Any) -> Learned:
+    def _fit_with_choice(self, blocks: Any, labels: Any, weight: Any, classes: Any) -> Outcome:
         if not labels.all_known():
             row = int(np.flatnonzero(labels.codes < 0)[0])
             raise InputError(
                 f"Input y contains NaN: row {row} has no label. ComplementNB is a scoring rule, not a likelihood, so "
                 "it cannot learn from unlabeled rows. Use MultinomialNB, or leave those rows out."
             )
-        return super()._learn(blocks, labels, weight, classes)
+        return super()._fit_with_choice(blocks, labels, weight, classes)
 
     def _publish(self, learned: Learned) -> None:
         super()._publish(learned)
         self.feature_all_ = self.feature_count_.sum(axis=0)
-        alpha = self._checked_alpha()
-        complement = self.feature_all_ + (alpha[:, 0] if alpha.ndim == 2 else alpha) - self.feature_count_
+        alpha = np.asarray(learned.model.priors[0].alpha).T
+        complement = self.feature_all_ + alpha - self.feature_count_
+        total = complement.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logged = np.log(complement / complement.sum(axis=1, keepdims=True))
-            self.feature_log_prob_ = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+            # Without any count, and without pseudo-counts, all words are equally likely.
+            logged = np.where(total > 0.0, np.log(complement / total), -np.log(complement.shape[1]))
+        if not self.norm:
+            self.feature_log_prob_ = -logged
+        elif np.isfinite(logged).all():
+            size = logged.sum(axis=1, keepdims=True)
+            # With a single word every weight is zero, and its share of the sum is all of it.
+            self.feature_log_prob_ = np.where(size == 0.0, 1.0, logged / np.where(size == 0.0, 1.0, size))
+        else:
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(logged))[0])
+            raise InputError(
+                f"Column {self._feature_names()[column]!r} is not 0 in class {self._class_labels()[row]!r} alone, so "
+                "with alpha=0 its weight is infinite and norm=True cannot divide by the sum. Use alpha above 0."
+            )
 
     def _class_scores(self, X: Any) -> FloatArray:
         chunks = self._rows(X)
         out = np.zeros((chunks.n_rows, self.classes_.shape[0]))
-        # log_joint of a multinomial with these weights is the rule's score.
-        model, scorer = self.model_, self.model_.families[0].scorer({"log_prob": self.feature_log_prob_.T})
+        weights = self.feature_log_prob_.T
+        # With alpha=0 a word that only one class has speaks for it with infinite weight: it decides alone.
+        decisive = np.isposinf(weights)
+        family = self.model_.families[0]
+        scorer = family.scorer({"log_prob": np.where(decisive, 0.0, weights)})
+        decider = family.scorer({"log_prob": decisive.astype(np.float64)}) if decisive.any() else None
 
         def task(chunk: Chunk) -> None:
-            scores = np.zeros((chunk.n_rows, model.n_components))
+            # What a multinomial with these weights would score is the rule's score.
+            scores = np.zeros((chunk.n_rows, weights.shape[1]))
             scorer.add(chunk.blocks[0], scores)
+            if decider is not None:
+                hits = np.zeros_like(scores)
+                decider.add(chunk.blocks[0], hits)
+                scores[(hits == 0.0) & (hits > 0.0).any(axis=1, keepdims=True)] = -np.inf
             out[chunk.start : chunk.start + chunk.n_rows] = scores
 
         self._executor().each(task, chunks)
@@ -125,17 +163,24 @@ class ComplementNB(MultinomialNB):
             out += self.class_log_prior_
         return out
 
-    def _no_density(self, *_: Any, **__: Any) -> Any:
-        raise InputError(
-            "ComplementNB is a scoring rule, not a likelihood: it has no density, so this is not defined for it. "
-            "Use MultinomialNB."
-        )
+    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """The words whose weight for a class is largest compared with the mean of their weights for all classes.
 
-    score_samples = _no_density
-    responsibilities = _no_density
-    sample = _no_density
-    aic = _no_density
-    bic = _no_density
-    icl = _no_density
-    contributions = _no_density
-    to_linear = _no_density
+        Parameters
+        ----------
+        k : int
+            How many per class.
+        """
+        check_is_fitted(self, "params_")
+        weights = np.nan_to_num(self.feature_log_prob_.T, posinf=1e300)
+        scores = weights - weights.mean(axis=1, keepdims=True)
+        return self._best_of(scores, self._block_feature_names(), k)
+
+    score_samples: Any = _NoDensity()
+    responsibilities: Any = _NoDensity()
+    sample: Any = _NoDensity()
+    aic: Any = _NoDensity()
+    bic: Any = _NoDensity()
+    icl: Any = _NoDensity()
+    contributions: Any = _NoDensity()
+    to_linear: Any = _NoDensity()
