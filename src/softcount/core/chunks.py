@@ -69,11 +69,17 @@ class Chunks(Sequence[Chunk]):
 
         Counting by column then writes each column's counts once per chunk instead of once per entry.
         """
-        if not any(isinstance(block, SparseBlock) for block in self.blocks):
+        if self._indexed is not None or not any(isinstance(block, SparseBlock) for block in self.blocks):
             return self
         kept = Chunks(self.blocks, self.labels, self.weight, rows_per_chunk=self.rows_per_chunk)
         kept._indexed = {}
         return kept
+
+    def with_weight(self, weight: FloatArray | None) -> Chunks:
+        """The same rows with other weights; what was sorted stays sorted."""
+        other = Chunks(self.blocks, self.labels, weight, rows_per_chunk=self.rows_per_chunk)
+        other._indexed = self._indexed
+        return other
 
     def _blocks(self, index: int, start: int, stop: int) -> tuple[Block, ...]:
         if self._indexed is None:

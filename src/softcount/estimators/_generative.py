@@ -118,7 +118,9 @@ class GenerativeEstimator(BaseEstimator):
 
     def _class_scores(self, X: Any) -> FloatArray:
         """``log P(class) + log p(x | class)``, shape (n_rows, n_classes)."""
-        chunks = self._rows(X)
+        return self._score_classes(self._rows(X))
+
+    def _score_classes(self, chunks: Chunks) -> FloatArray:
         out = np.empty((chunks.n_rows, self.model_.n_classes))
 
         def task(chunk: Chunk) -> None:

@@ -124,6 +124,15 @@ class Bernoulli(LinearFamily):
         """Never."""
         return False
 
+    def centered(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
+        r"""Pseudo-observations :math:`(a + b)\,q_j` of a one and :math:`(a + b)(1 - q_j)` of a zero."""
+        zeros = prior.alpha if prior.other is None else prior.other
+        mass = prior.alpha + zeros
+        total = pooled["weight"] + mass
+        share = (pooled["sum"] + prior.alpha) / np.where(total > 0.0, total, 1.0)
+        share = np.where(total > 0.0, np.clip(share, 0.0, 1.0), 0.5)
+        return PseudoCounts(mass * share, mass * (1.0 - share))
+
     def log_prior(self, params: Params, prior: PseudoCounts) -> float:
         r""":math:`\sum a \log\theta + b \log(1-\theta)`, a Beta(a + 1, b + 1) density up to its constant."""
         shape = params["log_prob"].shape

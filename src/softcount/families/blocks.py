@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softcount._types import BoolArray, IntArray
+from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.kernels import WordIndex, csr_word_index
 
 __all__ = ["Block", "CodesBlock", "DenseBlock", "SparseBlock"]
@@ -31,11 +31,14 @@ class DenseBlock:
         Whether any cell of the whole table's block is NaN (a property of the table, not of these rows).
     threshold : float or None
         If given, a cell counts as 1 where it is larger than this and as 0 elsewhere.
+    evidence : array of shape (n_rows,) or None
+        Factor on each row's log-density and statistics, see :mod:`softcount.core.repetition`.
     """
 
     values: NDArray[Any]
     has_missing: bool = False
     threshold: float | None = None
+    evidence: FloatArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -47,7 +50,8 @@ class DenseBlock:
 
     def rows(self, start: int, stop: int) -> DenseBlock:
         """The block of rows ``start`` to ``stop``."""
-        return replace(self, values=self.values[start:stop])
+        evidence = None if self.evidence is None else self.evidence[start:stop]
+        return replace(self, values=self.values[start:stop], evidence=evidence)
 
     @cached_property
     def missing(self) -> BoolArray | None:
@@ -76,6 +80,8 @@ class SparseBlock:
     n_columns : int
     missing : SparseBlock or None
         The pattern of missing cells, if there are any; ``data`` is zero there.
+    evidence : array of shape (n_rows,) or None
+        Factor on each row's log-density and statistics.
     words : WordIndex or None
         The entries of these rows sorted by column, where they are counted often enough for that to pay.
     """
@@ -85,6 +91,7 @@ class SparseBlock:
     data: NDArray[Any] | None
     n_columns: int
     missing: SparseBlock | None = None
+    evidence: FloatArray | None = None
     words: WordIndex | None = None
 
     @property
@@ -98,7 +105,9 @@ class SparseBlock:
     def rows(self, start: int, stop: int) -> SparseBlock:
         """The block of rows ``start`` to ``stop``; the entries are not copied."""
         missing = None if self.missing is None else self.missing.rows(start, stop)
-        return replace(self, indptr=self.indptr[start : stop + 1], missing=missing, words=None)
+        evidence = None if self.evidence is None else self.evidence[start:stop]
+        indptr = self.indptr[start : stop + 1]
+        return replace(self, indptr=indptr, missing=missing, evidence=evidence, words=None)
 
     def indexed(self) -> SparseBlock:
         """The block with its entries sorted by column as well, if they fit that form (small whole numbers)."""

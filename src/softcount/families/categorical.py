@@ -164,6 +164,18 @@ class Categorical(ColumnFamily):
         """Never."""
         return False
 
+    def centered(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
+        r"""Pseudo-observations :math:`a v_j q_{jv}` in proportion to how often each value occurs overall."""
+        smoothed = pooled["count"] + prior.alpha
+        alpha = np.array(np.broadcast_to(prior.alpha, smoothed.shape))
+        unseen = alpha[self.unseen_rows].copy()
+        smoothed[self.unseen_rows] = 0.0
+        alpha[self.unseen_rows] = 0.0
+        total = self.column_sums(smoothed)
+        centered = self.column_sums(alpha) * smoothed / np.where(total > 0.0, total, 1.0)
+        centered[self.unseen_rows] = unseen
+        return PseudoCounts(centered)
+
     def log_prior(self, params: Params, prior: PseudoCounts) -> float:
         r""":math:`\sum a \log\theta`, a Dirichlet(a + 1) density up to its constant."""
         alpha = np.broadcast_to(prior.alpha, params["log_prob"].shape)

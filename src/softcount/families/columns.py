@@ -101,6 +101,8 @@ class ColumnFamily(Family):
     closed_form_with_missing = True
     #: Whether the family reads sparse blocks.
     reads_sparse = False
+    #: Whether a row is a bag of repeatable events, whose repetitions are worth less than as many different rows.
+    counts_repetitions = False
 
     # ---- the density of rows ------------------------------------------------------------------------------------
     def scorer(self, params: Params) -> Scorer:
@@ -145,6 +147,13 @@ class ColumnFamily(Family):
         total = np.moveaxis(pooled["stats"], 0, -1)[:, 0, :]
         weight = pooled["weight"][:, :1]
         return replace(prior, center=total / np.where(weight > 0.0, weight, 1.0))
+
+    def centered(self, prior: Any, pooled: Any) -> Any:
+        """The prior with its mass kept and its center moved to the overall distribution ``pooled`` of the columns.
+
+        Rows without labels know that distribution as well as labeled ones do. Here the pseudo-rows lie there anyway.
+        """
+        return self.anchored(prior, pooled)
 
     def needs_anchor(self, prior: Any) -> bool:
         """Whether the prior takes its place from the data, so that EM has to look at all rows first."""

@@ -14,6 +14,7 @@ from softcount._types import CodesArray, FloatArray, IntArray
 from softcount.families._base import Params, prepend_size
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
 from softcount.families.columns import ColumnFamily
+from softcount.families.covariance import free_scatter, raised_variance
 from softcount.families.statistics import Moments
 
 __all__ = ["Gaussian", "MomentPrior"]
@@ -32,24 +33,30 @@ class MomentPrior:
 
     .. math:: v = \frac{S + S_0}{w + \nu} + \varepsilon .
 
+    A variance that several classes or columns share has this prior once.
+
     Attributes
     ----------
     weight, mean : float or array
         Weight and mean of the pseudo-rows that the mean is drawn towards.
     scatter, dof : float or array
-        :math:`S_0` and :math:`\nu`.
+        :math:`S_0` and :math:`\nu`: numbers, arrays that broadcast to (n_columns, n_classes), or for full covariances
+        matrices and a :math:`\nu` per class. An infinite ``dof`` fixes the (co)variance at ``scatter``.
     smoothing : float
         The floor as a share of the largest variance of any column.
     floor : float or None
         The floor :math:`\varepsilon` itself; ``None`` means ``smoothing`` still has to be applied to the data.
+    bound : array of shape (n_columns,) or None
+        Smallest variances, as a constraint: see :mod:`softcount.families.covariance`.
     """
 
     weight: float | FloatArray = 0.0
     mean: float | FloatArray = 0.0
     scatter: float | FloatArray = 0.0
-    dof: float = 0.0
+    dof: float | FloatArray = 0.0
     smoothing: float = 1e-9
     floor: float | None = None
+    bound: FloatArray | None = None
 
     def take(self, classes: IntArray) -> MomentPrior:
         """The prior of the given classes: the same for all."""
@@ -160,19 +167,22 @@ class Gaussian(ColumnFamily):
         pooled = statistics.pooled()
         prior = self.anchored(prior, pooled)
         merged = with_pseudo_rows(statistics, prior)
-        scatter, weight = merged.scatter + prior.scatter, statistics.weight
+        scatter, weight = merged.scatter, statistics.weight
         mean = np.where(merged.weight > 0.0, merged.mean, pooled.mean)
         if self.shared:
-            scatter = np.broadcast_to(scatter.sum(axis=1, keepdims=True), scatter.shape)
-            weight = np.broadcast_to(weight.sum(axis=1, keepdims=True), weight.shape)
+            scatter, weight = scatter.sum(axis=1, keepdims=True), weight.sum(axis=1, keepdims=True)
+        overall, overall_weight = pooled.scatter, pooled.weight
         if self.spherical:
-            scatter = np.broadcast_to(scatter.sum(axis=0, keepdims=True), scatter.shape)
-            weight = np.broadcast_to(weight.sum(axis=0, keepdims=True), weight.shape)
+            scatter, weight = scatter.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
+            overall, overall_weight = overall.sum(axis=0, keepdims=True), overall_weight.sum(axis=0, keepdims=True)
+        own = free_scatter(prior.scatter, shared=self.shared, spherical=self.spherical)
         mass = weight + prior.dof
         with np.errstate(divide="ignore", invalid="ignore"):
-            overall = np.where(pooled.weight > 0.0, pooled.scatter / pooled.weight, 1.0)
-            var = np.where(mass > 0.0, scatter / mass, overall)
-        return {"mean": mean, "var": np.maximum(var + (prior.floor or 0.0), SMALLEST_VARIANCE)}
+            overall = np.where(overall_weight > 0.0, overall / overall_weight, 1.0)
+            var = np.where(mass > 0.0, (scatter + own) / mass, overall)
+        var = np.where(np.isinf(mass), own, var) + (prior.floor or 0.0)
+        var = raised_variance(var, prior.bound, spherical=self.spherical)
+        return {"mean": mean, "var": np.array(np.broadcast_to(np.maximum(var, SMALLEST_VARIANCE), mean.shape))}
 
     def anchored(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
         """The prior with its floor worked out: ``smoothing`` times the largest variance of any column."""
@@ -183,6 +193,16 @@ class Gaussian(ColumnFamily):
         variance = scatter / np.where(weight > 0.0, weight, 1.0)
         return replace(prior, floor=prior.smoothing * float(variance.max(initial=0.0)))
 
+    def centered(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
+        """One more pseudo-row per class, with the column's overall mean and variance; an explicit prior stays."""
+        prior = self.anchored(prior, pooled)
+        if np.any(prior.weight) or np.any(prior.scatter) or np.any(prior.dof):
+            return prior
+        weight = pooled.weight[:, :1]
+        spread = np.diagonal(pooled.scatter[0])[:, None] if pooled.is_full else pooled.scatter[:, :1]
+        variance = np.where(weight > 0.0, spread / np.where(weight > 0.0, weight, 1.0), 1.0)
+        return replace(prior, weight=1.0, mean=pooled.mean[:, 0], scatter=variance, dof=1.0)
+
     def needs_anchor(self, prior: MomentPrior) -> bool:
         """While the floor is not known."""
         return prior.floor is None
@@ -191,9 +211,12 @@ class Gaussian(ColumnFamily):
         r""":math:`-\sum \tfrac{\nu}{2}\log v + (S_0 + \kappa(\mu-m_0)^2)/(2v)`, up to a constant."""
         mean, var = params["mean"], params["var"]
         # A shared variance has one prior, however many cells show it.
-        logs = np.log(var)[:1 if self.spherical else None, : 1 if self.shared else None]
-        spread = (prior.scatter + prior.weight * (mean - _column(prior.mean)) ** 2) / (2.0 * var)
-        return float(-(0.5 * prior.dof * logs.sum() + np.sum(spread)))
+        free = var[: 1 if self.spherical else None, : 1 if self.shared else None]
+        own = free_scatter(prior.scatter, shared=self.shared, spherical=self.spherical)
+        dof = np.broadcast_to(prior.dof, free.shape)
+        spread = np.where(np.isinf(dof), 0.0, np.where(np.isinf(dof), 0.0, dof) * np.log(free) + own / free)
+        pull = prior.weight * (mean - _column(prior.mean)) ** 2 / var
+        return float(-0.5 * (np.sum(spread) + np.sum(np.broadcast_to(pull, mean.shape))))
 
     def penalty(self, params: Params, prior: MomentPrior) -> FloatArray | None:
         r""":math:`-\varepsilon/(2v)` per cell: with it the variance ``S/w + floor`` maximizes what EM monitors."""
@@ -206,11 +229,16 @@ class Gaussian(ColumnFamily):
         return n_columns * n_classes + variances
 
     def linear_form(self, params: Params) -> tuple[FloatArray, FloatArray] | None:
-        r"""With shared variances: slopes :math:`\mu/v`, intercepts :math:`-\sum_j \mu^2/(2v)`."""
+        r"""With shared variances: slopes :math:`(\mu_k - c)/v`, intercepts :math:`-\sum_j (\mu_k - c)(\mu_k + c)/(2v)`.
+
+        The center :math:`c` of the classes' means changes every class's score by the same amount, so that digits the
+        means have in common do not cancel in differences of slopes.
+        """
         if not self.shared:
             return None
-        slopes = params["mean"] / params["var"]
-        return slopes, -0.5 * np.sum(params["mean"] * slopes, axis=0)
+        center = params["mean"].mean(axis=1, keepdims=True)
+        slopes = (params["mean"] - center) / params["var"]
+        return slopes, -0.5 * np.sum((params["mean"] + center) * slopes, axis=0)
 
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
         r"""Signed :math:`\mathrm{KL}` from the Gaussian with the other classes' mean and variance."""

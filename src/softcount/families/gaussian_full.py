@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from softcount import kernels
 from softcount._errors import InputError
@@ -15,6 +15,7 @@ from softcount._types import CodesArray, FloatArray, IntArray
 from softcount.families._base import Params, prepend_size
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
 from softcount.families.columns import ColumnFamily, one_hot
+from softcount.families.covariance import as_matrix, raised_covariance
 from softcount.families.gaussian import LOG_2PI, Gaussian, MomentPrior, with_pseudo_rows
 from softcount.families.gaussian_missing import add_incomplete_scores, count_incomplete
 from softcount.families.statistics import Moments
@@ -143,22 +144,34 @@ class MultivariateGaussian(ColumnFamily):
         pooled = statistics.pooled()
         prior = self.anchored(prior, pooled)
         merged = with_pseudo_rows(statistics, prior)
-        weight = statistics.weight[0]
-        scatter = merged.scatter + prior.scatter
+        scatter, weight = merged.scatter, statistics.weight[0]
         mean = np.where(merged.weight > 0.0, merged.mean, pooled.mean)
         if self.shared:
-            scatter = np.broadcast_to(scatter.sum(axis=0), scatter.shape)
-            weight = np.broadcast_to(weight.sum(), weight.shape)
+            scatter, weight = scatter.sum(axis=0, keepdims=True), weight.sum(keepdims=True)
+        own = self._own_scatter(prior, mean.shape[0])
         mass = (weight + prior.dof)[:, None, None]
         overall = pooled.scatter / max(float(pooled.weight[0, 0]), 1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
-            cov = np.where(mass > 0.0, scatter / mass, overall)
-        cov = cov + (prior.floor or 0.0) * np.eye(mean.shape[0])
-        return {"mean": mean, "cov": 0.5 * (cov + np.swapaxes(cov, 1, 2))}
+            cov = np.where(mass > 0.0, (scatter + own) / mass, overall)
+        cov = np.where(np.isinf(mass), own, cov) + (prior.floor or 0.0) * np.eye(mean.shape[0])
+        cov = np.stack([raised_covariance(0.5 * (matrix + matrix.T), prior.bound) for matrix in cov])
+        return {"mean": mean, "cov": np.array(np.broadcast_to(cov, (mean.shape[1], *cov.shape[1:])))}
+
+    def _own_scatter(self, prior: MomentPrior, n_columns: int) -> FloatArray:
+        """The prior's scatter matrix, one per covariance that is free."""
+        own = as_matrix(prior.scatter, n_columns)
+        return own.mean(axis=0) if self.shared and own.ndim == 3 else own
 
     def anchored(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
         """The prior with its floor worked out."""
         return Gaussian().anchored(prior, pooled)
+
+    def centered(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
+        """One more pseudo-row per class, with the columns' overall means and variances; an explicit prior stays."""
+        diagonal = Gaussian().centered(prior, pooled)
+        if diagonal is prior or np.ndim(diagonal.scatter) != 2 or np.asarray(diagonal.scatter).shape[1] != 1:
+            return diagonal
+        return replace(diagonal, scatter=np.diag(np.asarray(diagonal.scatter)[:, 0]))
 
     def needs_anchor(self, prior: MomentPrior) -> bool:
         """While the floor is not known."""
@@ -168,14 +181,17 @@ class MultivariateGaussian(ColumnFamily):
         r""":math:`-\sum_k \tfrac{\nu}{2}\log|\Sigma_k| + \tfrac12\mathrm{tr}\,\Sigma_k^{-1}(S_0 + \kappa\delta\delta^\top)`."""
         if not (np.any(prior.dof) or np.any(prior.weight) or np.any(prior.scatter)):
             return 0.0
-        log_det = np.linalg.slogdet(params["cov"])[1]
-        log_det = log_det[:1] if self.shared else log_det
-        precision = np.linalg.inv(params["cov"])
-        center = np.asarray(prior.mean, dtype=np.float64)
-        delta = params["mean"].T - center
-        spread = np.trace(precision @ np.asarray(prior.scatter), axis1=1, axis2=2) if np.ndim(prior.scatter) else 0.0
-        pull = np.asarray(prior.weight) * np.einsum("kd,kde,ke->k", delta, precision, delta)
-        return float(-0.5 * (prior.dof * log_det.sum() + np.sum(spread) + np.sum(pull)))
+        # A shared covariance has one prior, however many classes show it.
+        free = params["cov"][: 1 if self.shared else None]
+        precision = np.linalg.inv(free)
+        own = self._own_scatter(prior, free.shape[1])
+        dof = np.broadcast_to(prior.dof, free.shape[:1])
+        finite = np.where(np.isinf(dof), 0.0, dof)
+        trace = np.where(np.isinf(dof), 0.0, np.sum(precision * own, axis=(1, 2)))
+        delta = params["mean"].T - np.asarray(prior.mean, dtype=np.float64)
+        distance = np.sum((delta[:, None, :] @ precision)[:, 0] * delta, axis=1)
+        pull = np.asarray(prior.weight) * distance
+        return float(-0.5 * (np.sum(finite * np.linalg.slogdet(free)[1]) + np.sum(trace) + np.sum(pull)))
 
     def penalty(self, params: Params, prior: MomentPrior) -> FloatArray | None:
         r""":math:`-\tfrac{\varepsilon}{2}\mathrm{tr}\,\Sigma_k^{-1}` per row."""
@@ -229,11 +245,12 @@ class MultivariateGaussian(ColumnFamily):
         return Gaussian().telling({"mean": params["mean"], "var": np.array(var)}, class_weight)
 
     def linear_form(self, params: Params) -> tuple[FloatArray, FloatArray] | None:
-        r"""With a shared covariance: slopes :math:`\Sigma^{-1}\mu_k`, intercepts :math:`-\tfrac12\mu_k^\top\Sigma^{-1}\mu_k`."""
+        r"""With a shared covariance: slopes :math:`\Sigma^{-1}(\mu_k - c)`, as in :meth:`Gaussian.linear_form`."""
         if not self.shared:
             return None
-        slopes = np.linalg.solve(params["cov"][0], params["mean"])
-        return slopes, -0.5 * np.sum(params["mean"] * slopes, axis=0)
+        center = params["mean"].mean(axis=1, keepdims=True)
+        slopes = cho_solve(cho_factor(params["cov"][0], lower=True), params["mean"] - center)
+        return slopes, -0.5 * np.sum((params["mean"] + center) * slopes, axis=0)
 
 
 def precision_factors(cov: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -68,6 +68,15 @@ class LinearScorer:
 
     def add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
         """Add the scores of the block's rows to ``out``."""
+        if block.evidence is None:
+            self._add(block, out)
+            return
+        scores = np.zeros_like(out)
+        self._add(block, scores)
+        scores *= block.evidence[:, None]
+        out += scores
+
+    def _add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
         _product(block, self.slopes, out)
         out += self.constant
         if self.constants is not None:
@@ -89,6 +98,8 @@ class LinearTally:
 
     def add(self, block: DenseBlock | SparseBlock, resp: FloatArray) -> None:
         """Count rows with responsibilities."""
+        if block.evidence is not None:
+            resp = resp * block.evidence[:, None]
         if isinstance(block, SparseBlock):
             if block.words is not None:
                 kernels.csr_accumulate_words(block.words, resp, self.sum)
@@ -100,6 +111,8 @@ class LinearTally:
 
     def add_known(self, block: DenseBlock | SparseBlock, codes: CodesArray, weight: FloatArray | None) -> None:
         """Count rows of known class."""
+        if block.evidence is not None:
+            weight = block.evidence if weight is None else weight * block.evidence
         if isinstance(block, SparseBlock):
             kernels.csr_class_counts(block.indptr, block.indices, block.data, codes, weight, self.sum)
         else:

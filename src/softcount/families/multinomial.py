@@ -34,6 +34,7 @@ class Multinomial(LinearFamily):
     name = "multinomial"
     support = "counts of 0 or more"
     event_ndim = 1
+    counts_repetitions = True
 
     def parameters(self, prob: ArrayLike) -> Params:
         """Parameters from the probabilities of the words, along the last axis."""
@@ -130,6 +131,13 @@ class Multinomial(LinearFamily):
     def needs_anchor(self, prior: Any) -> bool:
         """Never."""
         return False
+
+    def centered(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
+        r"""Pseudo-words :math:`a V q_t` in proportion to how often each word occurs overall."""
+        smoothed = pooled["sum"] + prior.alpha
+        mass = np.broadcast_to(prior.alpha, smoothed.shape).sum(axis=0)
+        total = smoothed.sum(axis=0)
+        return PseudoCounts(mass * smoothed / np.where(total > 0.0, total, 1.0))
 
     def log_prior(self, params: Params, prior: PseudoCounts) -> float:
         r""":math:`\sum a \log\theta`, a Dirichlet(a + 1) density up to its constant."""

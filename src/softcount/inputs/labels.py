@@ -74,6 +74,11 @@ class Labels:
             support = support + used @ share
         return support
 
+    def take(self, rows: IntArray) -> Labels:
+        """The labels of the given rows, in that order."""
+        factor_row = None if self.factor_row is None else self.factor_row[rows]
+        return Labels(self.codes[rows], self.n_classes, self.factors, factor_row, self.fixed)
+
     def rows(self, start: int, stop: int) -> Labels:
         """The labels of rows ``start`` to ``stop``."""
         rows = None if self.factor_row is None else self.factor_row[start:stop]

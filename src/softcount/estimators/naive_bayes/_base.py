@@ -19,9 +19,10 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
-from softcount.core.learn import Learned
+from softcount.core.learn import Learned, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts
 from softcount.core.start import labeled_resp
+from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
 from softcount.estimators._generative import GenerativeEstimator, seed_of
 from softcount.estimators._parameters import check_number, read_class_prior
 from softcount.families.blocks import Block
@@ -61,9 +62,22 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         weight = read_weights(sample_weight, blocks[0].n_rows)
         if weight is not None and not weight.any():
             raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
-        learned = self._learn(blocks, labels, weight, classes)
+        outcome = self._fit_with_choice(blocks, labels, weight, classes)
         self.classes_ = classes
-        return self._keep(learned)
+        self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
+        self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
+        return self._keep(outcome.learned)
+
+    def _fit_with_choice(
+        self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]
+    ) -> Outcome:
+        model = self._make_model(blocks, classes)
+        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        plan = self._plan()
+        is_auto = self.unlabeled_weight == AUTO
+        outcome = fit_with_choice(model, self._executor(), chunks, plan, is_auto=is_auto, calibrate=self.calibrate)
+        warn_about(outcome.learned, type(self).__name__, plan.stopping)
+        return outcome
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Labels, NDArray[Any]]:
         return read_labels(
@@ -93,7 +107,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         check_number("max_iter", self.max_iter, 0, whole=True)
         check_number("tol", self.tol, 0)
         check_number("class_alpha", self.class_alpha, 0)
-        check_number("unlabeled_weight", self.unlabeled_weight, 0)
+        check_choices(self.unlabeled_weight, self.calibrate)
         if self.n_init is not None:
             check_number("n_init", self.n_init, 1, whole=True)
 
@@ -122,7 +136,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             n_classes,
             self._class_prior(n_classes),
             float(self.class_alpha),
-            float(self.unlabeled_weight),
+            1.0 if self.unlabeled_weight == AUTO else float(self.unlabeled_weight),
             table_bytes=8 * rows * groups.shape[0],
         )
 
@@ -182,6 +196,8 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
         self.classes_ = names
+        self.unlabeled_use_, self.unlabeled_weight_ = "full", 1.0
+        self.unlabeled_verdict_, self.calibration_ = None, None
         return self._keep(Learned(model, Fit(params, total, math.nan, True, 1), (), True))
 
     def _add_batch(
@@ -264,10 +280,17 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
 
         A row that is impossible under every class (with ``alpha=0``) gets the class prior.
         """
-        return self._posterior(X)
+        if self.calibration_ is None:
+            return self._posterior(X)
+        chunks = self._rows(X)
+        joint = self._score_classes(chunks)
+        return calibrated(self.calibration_, self.model_, joint, self._log_class_prior(), chunks.blocks)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of the posterior probabilities."""
+        if self.calibration_ is not None:
+            with np.errstate(divide="ignore"):
+                return np.log(self.predict_proba(X))
         scores = self._class_scores(X)
         top = scores.max(axis=1, initial=-np.inf)
         scores[np.isneginf(top)] = self._log_class_prior()

@@ -76,7 +76,8 @@ class GaussianNB(BaseNaiveBayes):
         classes: Any = None,
         n_classes: int | None = None,
         soft_labels: str = "responsibility",
-        unlabeled_weight: float = 1.0,
+        unlabeled_weight: Any = 1.0,
+        calibrate: str = "auto",
         n_components_per_class: Any = 1,
         init: Any = None,
         n_init: int | None = None,
@@ -99,6 +100,7 @@ class GaussianNB(BaseNaiveBayes):
         self.n_classes = n_classes
         self.soft_labels = soft_labels
         self.unlabeled_weight = unlabeled_weight
+        self.calibrate = calibrate
         self.n_components_per_class = n_components_per_class
         self.init = init
         self.n_init = n_init

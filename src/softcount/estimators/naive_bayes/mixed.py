@@ -100,7 +100,8 @@ class NaiveBayes(DiscreteNaiveBayes):
         classes: Any = None,
         n_classes: int | None = None,
         soft_labels: str = "responsibility",
-        unlabeled_weight: float = 1.0,
+        unlabeled_weight: Any = 1.0,
+        calibrate: str = "auto",
         n_components_per_class: Any = 1,
         init: Any = None,
         n_init: int | None = None,
@@ -127,6 +128,7 @@ class NaiveBayes(DiscreteNaiveBayes):
         self.n_classes = n_classes
         self.soft_labels = soft_labels
         self.unlabeled_weight = unlabeled_weight
+        self.calibrate = calibrate
         self.n_components_per_class = n_components_per_class
         self.init = init
         self.n_init = n_init
@@ -167,9 +169,7 @@ class NaiveBayes(DiscreteNaiveBayes):
         elif self._is_counting:
             self._plan_table = self._plan_table.widened(columns)
         elif self._sparse_family is not None:
-            raise InputError(
-                "The model was fitted to a sparse matrix; give a sparse matrix of the same columns."
-            )
+            raise InputError("The model was fitted to a sparse matrix; give a sparse matrix of the same columns.")
         return self._plan_table.blocks(columns, self.handle_unknown)
 
     def _read_table(self, X: Any, *, reset: bool) -> list[Column]:
@@ -183,9 +183,7 @@ class NaiveBayes(DiscreteNaiveBayes):
                 names = [column.name for column in columns]
                 twice = sorted({name for name in names if names.count(name) > 1})
                 if twice:
-                    raise InputError(
-                        f"The column names {twice} occur more than once in X. Rename the columns."
-                    )
+                    raise InputError(f"The column names {twice} occur more than once in X. Rename the columns.")
             _refuse_infinity(columns)
             return columns
         array = X if isinstance(X, np.ndarray) else _as_array(X)
@@ -318,9 +316,7 @@ class NaiveBayes(DiscreteNaiveBayes):
             if isinstance(family, Categorical):
                 scores.append(family.value_telling(params, weight))
                 for j, size in enumerate(np.diff(family.offsets)):
-                    values = [
-                        *(self._plan_table.columns[self._plan_table.order()[start + j]].categories or ("",))
-                    ]
+                    values = [*(self._plan_table.columns[self._plan_table.order()[start + j]].categories or ("",))]
                     names.extend(f"{block_names[start + j]}={v}" for v in values)
                     names.extend(["(unseen)"] * (int(size) - len(values)))
                 start += len(family.n_values)
