@@ -74,7 +74,7 @@ class MultinomialNB(DiscreteNaiveBayes):
         classes: Any = None,
         n_classes: int | None = None,
         soft_labels: str = "responsibility",
-        unlabeled_weight: Any = 1.0,
+        unlabeled_weight: Any = "auto",
         calibrate: str = "auto",
         n_components_per_class: Any = 1,
         init: Any = None,
