@@ -280,6 +280,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
 
         A row that is impossible under every class (with ``alpha=0``) gets the class prior.
         """
+        check_is_fitted(self, "params_")
         if self.calibration_ is None:
             return self._posterior(X)
         chunks = self._rows(X)
@@ -288,6 +289,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of the posterior probabilities."""
+        check_is_fitted(self, "params_")
         if self.calibration_ is not None:
             with np.errstate(divide="ignore"):
                 return np.log(self.predict_proba(X))
