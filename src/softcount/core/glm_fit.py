@@ -101,11 +101,14 @@ class GLMFit:
         Parameters, counts and history of the loop.
     diverging : bool array of shape (n_columns,)
         Columns whose coefficients were still growing when the deviance had stopped falling.
+    gain_ahead : float
+        What another step would add to the objective, were it quadratic.
     """
 
     model: GLMModel
     fit: Fit[GLMParams]
     diverging: BoolArray
+    gain_ahead: float = 0.0
 
     @property
     def aliased(self) -> BoolArray:
@@ -183,7 +186,11 @@ def fit_glm(
         model, data, counts = _settle_columns(model, data, start, executor)
     stopping = DevianceStopping(max_iter, tol, null_objective=reference)
     fit = iterate(model, PrimedExecutor(executor, counts), data, start, stopping, on_step=on_step)
-    return GLMFit(model, fit, _diverging_columns(model, data, fit, executor))
+    step = model.solve(fit.counts, fit.params).coef - fit.params.coef
+    diverging = _diverging_columns(model, data, fit, np.abs(step), executor)
+    slope = model.system(fit.counts)[1] - model.penalty.l2 * fit.params.coef
+    gain_ahead = 0.0 if model.penalty.is_sparse else 0.5 * float(slope @ step)
+    return GLMFit(model, fit, diverging, gain_ahead)
 
 
 def _deviance(counts: Counts) -> float:
@@ -253,7 +260,9 @@ def _settle_columns(
     return replace(careful, kept=kept), unpacked, rotated
 
 
-def _diverging_columns(model: GLMModel, data: GLMData, fit: Fit[GLMParams], executor: Executor) -> BoolArray:
+def _diverging_columns(
+    model: GLMModel, data: GLMData, fit: Fit[GLMParams], step: FloatArray, executor: Executor
+) -> BoolArray:
     """Columns whose coefficients still grow when the deviance has stopped falling: they separate the outcomes.
 
     Along such a column the likelihood rises for ever while its curvature vanishes, so each Newton step is
@@ -264,7 +273,6 @@ def _diverging_columns(model: GLMModel, data: GLMData, fit: Fit[GLMParams], exec
     nothing = np.zeros(coef.size, dtype=np.bool_)
     if not isinstance(model.link, UnitLink | Log) or model.penalty.is_sparse or fit.params.stuck:
         return nothing
-    step = np.abs(model.solve(fit.counts, fit.params).coef - coef)
     if not np.any(step > 1e-3 * np.max(np.abs(coef), initial=0.0)):
         return nothing
     moved = step * column_deviations(data.design, executor)

@@ -63,9 +63,15 @@ class GammaFamily(GLMFamily):
 
         def excess(log_dispersion: float) -> float:
             shape = levels / np.exp(log_dispersion)
-            return float(factor @ (np.log(shape) - digamma(shape))) - 0.5 * deviance
+            return float(factor @ _log_minus_digamma(shape)) - 0.5 * deviance
 
         # log k - digamma k lies between 1/(2k) and 1/k, so the root lies between the mean deviance and half
         # of it.
         middle = float(np.log(deviance / frequency.sum()))
         return float(np.exp(brentq(excess, middle - 1.0, middle + 0.01, xtol=1e-14, rtol=1e-14)))
+
+
+def _log_minus_digamma(shape: FloatArray) -> FloatArray:
+    """``log k - digamma k``, which for large ``k`` is ``1/(2k) + 1/(12 k**2)`` and no difference of large numbers."""
+    plain = np.log(shape) - digamma(shape)
+    return np.where(shape < 1e4, plain, 0.5 / shape + 1.0 / (12.0 * shape * shape))

@@ -1,0 +1,83 @@
+"""Formulas for linear models, by formulaic, which is loaded when a formula is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softcount._errors import InputError
+
+__all__ = ["FormulaFit", "FormulaRows", "fit_formula"]
+
+INTERCEPT = "Intercept"
+
+
+@dataclass(frozen=True)
+class FormulaRows:
+    """What a formula made of a data frame.
+
+    Attributes
+    ----------
+    table : data frame
+        The columns, without the intercept's.
+    target : array of shape (n_rows,) or (n_rows, 2)
+        The left-hand side.
+    fit_intercept : bool
+        Whether the formula has an intercept.
+    spec : formulaic.ModelSpec
+        How to make the columns of other data.
+    fitting : dict
+        Keyword arguments of ``fit``, names of columns replaced by the columns.
+    """
+
+    table: Any
+    target: Any
+    fit_intercept: bool
+    spec: Any
+    fitting: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FormulaFit:
+    """How a fitted model makes columns of new data."""
+
+    spec: Any
+    fit_intercept: bool
+
+    def table(self, data: Any) -> Any:
+        """The columns of new data, without the intercept's."""
+        matrix = self.spec.get_model_matrix(data, na_action="raise")
+        return matrix.drop(columns=INTERCEPT) if self.fit_intercept else matrix
+
+
+def fit_formula(formula: str, data: Any, fitting: dict[str, Any]) -> FormulaRows:
+    """Apply ``formula`` to ``data``."""
+    try:
+        import formulaic
+    except ImportError:
+        raise ImportError(
+            "Formulas need formulaic, which is not installed: pip install 'softcount[formula]'."
+        ) from None
+    if "~" not in formula:
+        raise InputError(f"formula={formula!r} has no '~'; expected 'target ~ terms', as in 'y ~ age + C(region)'.")
+    try:
+        matrices = formulaic.model_matrix(formula, data, na_action="raise")
+    except ValueError as error:
+        if "missing" not in str(error).lower() and "null" not in str(error).lower():
+            raise
+        raise InputError(
+            f"The columns of {formula!r} have missing values: {error}. Rows are never dropped silently; drop or fill "
+            "them first."
+        ) from None
+    right = matrices.rhs
+    has_intercept = INTERCEPT in right.columns
+    left = np.asarray(matrices.lhs, dtype=np.float64)
+    return FormulaRows(
+        right.drop(columns=INTERCEPT) if has_intercept else right,
+        left[:, 0] if left.shape[1] == 1 else left,
+        has_intercept,
+        right.model_spec,
+        {name: data[value] if isinstance(value, str) else value for name, value in fitting.items()},
+    )
