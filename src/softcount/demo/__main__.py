@@ -60,7 +60,7 @@ def main() -> None:
     n_unlabeled = len(draws[0].y) - N_LABELS
     first = fits[0][1]
     lines = [
-        f"{len(draws[0].y)} short messages, {N_LABELS} of them labeled spam or ham, and {len(draws[0].y_test)} to test on.",
+        f"{len(draws[0].y)} short messages, {N_LABELS} of them labeled; {len(draws[0].y_test)} others to test on.",
         f"Accuracy on the test messages, mean of {N_DRAWS} random choices of the {N_LABELS}:",
         "",
         f"    {f'the {N_LABELS} labeled messages alone':<40} {before:.3f}",
