@@ -1,14 +1,24 @@
-/* Categorical rows: each cell that is present names one row of the table. */
+/* Categorical rows: each cell that is present names one row of the table.
+ *
+ * Rows are short here and tables small, so the time goes into finding the table rows and into wrong guesses about
+ * missing cells. Therefore a whole group of cells is first turned into byte offsets by a loop without branches, and a
+ * missing cell gets the offset of a row of zeros, or of a row where nobody looks. */
+#include <stdlib.h>
+
 #include "loops_rows.h"
 
-/* in: the table of scores, or the responsibilities; out: the scores, or the counts. The cells first … first + n - 1
- * of each row are looked at; `wrong` is the first one in them that is out of range. */
+#define CELLS_AT_ONCE 512
+
+/* in: the table of scores, or the responsibilities; out: the scores, or the counts. Of each row, the cells first …
+ * first + n - 1 are looked at, `step` rows together; `wrong` is the first cell found that is out of range. The level
+ * arrays repeat the columns' values for each of these rows. */
 struct codes_job {
     const struct dense *codes;
     const double *in;
     double *out;
-    ptrdiff_t first, n, *wrong;
-    int32_t level_start[LIST_ROOM], n_levels[LIST_ROOM];
+    ptrdiff_t first, n, step, *wrong;
+    int32_t level_start[CELLS_AT_ONCE];
+    uint32_t n_levels[CELLS_AT_ONCE];
 };
 
 #define COPY_CODES(type, missing)                                                                     \
@@ -18,7 +28,7 @@ struct codes_job {
     } while (0)
 
 /* The n codes from cell `start` on, -1 standing for missing. */
-static inline const int32_t *as_codes(const struct dense *codes, ptrdiff_t start, ptrdiff_t n, int32_t *room) {
+static const int32_t *as_codes(const struct dense *codes, ptrdiff_t start, ptrdiff_t n, int32_t *room) {
     switch (codes->type) {
     case I8: COPY_CODES(int8_t, -1); break;
     case U8: COPY_CODES(uint8_t, 255); break;
@@ -34,50 +44,133 @@ static inline const int32_t *as_codes(const struct dense *codes, ptrdiff_t start
     return room;
 }
 
-/* List the table rows of row i's cells. A missing cell is overwritten by the next present one instead of being jumped
- * over: where cells are missing at random, the processor cannot predict the jump. An empty list is the answer to a
- * wrong code. */
-static inline struct list list_levels(const struct codes_job *job, ptrdiff_t i, int32_t *positions) {
-    int32_t room[LIST_ROOM];
-    ptrdiff_t start = i * job->codes->n_features + job->first, n = job->n, present = 0;
+/* Byte offsets of the table rows that the cells of n_rows rows name, `row_bytes` apart; `missing` for a missing cell. */
+static void find_rows(const struct codes_job *job, ptrdiff_t i, ptrdiff_t n_rows, ptrdiff_t row_bytes,
+                      ptrdiff_t missing, int64_t *offset) {
+    int32_t room[CELLS_AT_ONCE];
+    ptrdiff_t start = i * job->codes->n_features + job->first, n = n_rows * job->n;
     const int32_t *code = as_codes(job->codes, start, n, room);
-    int wrong = 0;
-    for (ptrdiff_t j = 0; j < n; j++) {
-        wrong |= (code[j] < -1) | (code[j] >= job->n_levels[j]);
-        positions[present] = job->level_start[j] + code[j];
-        present += code[j] >= 0;
+    uint32_t wrong = 0;
+    for (ptrdiff_t c = 0; c < n; c++) {
+        uint32_t level = (uint32_t)code[c];
+        int64_t there = (int64_t)((uint64_t)((uint32_t)job->level_start[c] + level) * (uint64_t)(uint32_t)row_bytes);
+        int64_t is_level = -(int64_t)(level < job->n_levels[c]);
+        offset[c] = (there & is_level) | (missing & ~is_level);
+        wrong |= (level >= job->n_levels[c]) & (level != UINT32_MAX);
     }
-    for (ptrdiff_t j = 0; wrong && j < n; j++)
-        if (*job->wrong == ALL_VALID && (code[j] < -1 || code[j] >= job->n_levels[j])) *job->wrong = start + j;
-    struct list list = {positions, NULL, wrong ? 0 : present, wrong ? 0 : present};
-    return list;
+    for (ptrdiff_t c = 0; wrong && *job->wrong == ALL_VALID && c < n; c++)
+        if ((uint32_t)code[c] >= job->n_levels[c] && code[c] != -1) *job->wrong = start + c;
+}
+
+static inline double *at_bytes(const double *base, int64_t offset) {
+    return (double *)((uintptr_t)base + (uintptr_t)offset);
+}
+
+INLINE void sum_levels(const double *table, const int64_t *offset, ptrdiff_t n, ptrdiff_t width, double *out,
+                       const int shape) {
+    if (shape < 0) {
+        double sum[3] = {0.0};
+        for (ptrdiff_t j = 0; j < n; j++) {
+            UNROLL
+            for (int k = 0; k < -shape; k++) sum[k] += at_bytes(table, offset[j])[k];
+        }
+        UNROLL
+        for (int k = 0; k < -shape; k++) out[k] += sum[k];
+        return;
+    }
+    vec sum[MAX_VECS];
+    UNROLL
+    for (int v = 0; v < shape; v++) sum[v] = load(out + VEC_AT(v));
+    for (ptrdiff_t j = 0; j < n; j++) {
+        UNROLL
+        for (int v = 0; v < shape; v++) sum[v] += load(at_bytes(table, offset[j]) + VEC_AT(v));
+    }
+    UNROLL
+    for (int v = 0; v < shape; v++) store(out + VEC_AT(v), sum[v]);
 }
 
 INLINE void codes_scores_block(const struct codes_job *job, struct block block, const int shape) {
-    int32_t positions[LIST_ROOM];
-    for (ptrdiff_t i = 0; i < job->codes->n_rows; i++) {
-        struct list list = list_levels(job, i, positions);
-        gather(list, job->in + block.first, block, job->out + i * block.n_classes + block.first, shape);
+    const double zeros[MAX_VECS * VECTOR_BYTES / 8] = {0.0}, *table = job->in + block.first;
+    int64_t offset[CELLS_AT_ONCE], missing = (int64_t)((uintptr_t)zeros - (uintptr_t)table);
+    ptrdiff_t n_classes = block.n_classes, n_rows = job->codes->n_rows;
+    for (ptrdiff_t i = 0; i < n_rows; i += job->step) {
+        ptrdiff_t step = n_rows - i < job->step ? n_rows - i : job->step;
+        find_rows(job, i, step, n_classes * 8, missing, offset);
+        for (ptrdiff_t r = 0; r < step; r++)
+            sum_levels(table, offset + r * job->n, job->n, block.width, job->out + (i + r) * n_classes + block.first,
+                       shape);
     }
 }
 FOR_ALL_SHAPES(codes_scores_block, codes_job)
 
-INLINE void codes_accumulate_block(const struct codes_job *job, struct block block, const int shape) {
-    int32_t positions[LIST_ROOM];
-    for (ptrdiff_t i = 0; i < job->codes->n_rows; i++) {
-        struct list list = list_levels(job, i, positions);
-        scatter(list, job->in + i * block.n_classes + block.first, block, job->out + block.first, shape);
+/* Vector v of the responsibilities goes to the columns v * spacing … of the counts, the last one to `last`. */
+INLINE void count_levels(double *counts, const int64_t *offset, ptrdiff_t n, ptrdiff_t width, const double *resp,
+                         ptrdiff_t last, const int shape) {
+    if (shape < 0) {
+        double added[3];
+        UNROLL
+        for (int k = 0; k < -shape; k++) added[k] = resp[k];
+        for (ptrdiff_t j = 0; j < n; j++) {
+            UNROLL
+            for (int k = 0; k < -shape; k++) at_bytes(counts, offset[j])[k] += added[k];
+        }
+        return;
     }
+    vec added[MAX_VECS], cell[MAX_VECS];
+    UNROLL
+    for (int v = 0; v < shape; v++) added[v] = load(resp + VEC_AT(v));
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double *to = at_bytes(counts, offset[j]);
+        UNROLL
+        for (int v = 0; v < shape; v++) cell[v] = load(to + (v == shape - 1 ? last : v * LANES)) + added[v];
+        UNROLL
+        for (int v = 0; v < shape; v++) store(to + (v == shape - 1 ? last : v * LANES), cell[v]);
+    }
+}
+
+/* Counting adds to the same few rows all the time, and waits where a vector is loaded from what two overlapping ones
+ * have just stored. So where it pays, the counts are first made in rows of whole vectors. */
+INLINE void codes_accumulate_block(const struct codes_job *job, struct block block, const int shape) {
+    const ptrdiff_t n_classes = block.n_classes, n_rows = job->codes->n_rows, padded = shape * LANES;
+    const ptrdiff_t first_level = job->level_start[0], n_levels = job->level_start[job->n - 1] +
+                                                                  (ptrdiff_t)job->n_levels[job->n - 1] - first_level;
+    double nowhere[MAX_VECS * VECTOR_BYTES / 8] = {0.0};
+    int64_t offset[CELLS_AT_ONCE];
+    double *apart = shape > 0 && n_levels < n_rows ? (double *)calloc((size_t)(n_levels * padded), sizeof *apart) : NULL;
+    /* Level l of the table is row l - first_level of these counts. */
+    double *counts = apart ? at_bytes(apart, -first_level * padded * 8) : job->out + block.first;
+    ptrdiff_t row_length = apart ? padded : n_classes, last = apart ? padded - LANES : block.width - LANES;
+    int64_t missing = (int64_t)((uintptr_t)nowhere - (uintptr_t)counts);
+    for (ptrdiff_t i = 0; i < n_rows; i += job->step) {
+        ptrdiff_t step = n_rows - i < job->step ? n_rows - i : job->step;
+        find_rows(job, i, step, row_length * 8, missing, offset);
+        for (ptrdiff_t r = 0; r < step; r++)
+            count_levels(counts, offset + r * job->n, job->n, block.width,
+                         job->in + (i + r) * n_classes + block.first, last, shape);
+    }
+    for (ptrdiff_t l = 0; apart && l < n_levels; l++)
+        for (ptrdiff_t k = 0; k < block.width; k++) {
+            ptrdiff_t in_last = k - (block.width - LANES);
+            job->out[(first_level + l) * n_classes + block.first + k] +=
+                apart[l * padded + (in_last >= 0 ? last + in_last : k)];
+        }
+    free(apart);
 }
 FOR_ALL_SHAPES(codes_accumulate_block, codes_job)
 
 /* Set the job to the columns from `first` on: their offsets in the table, and their numbers of levels. */
 static void select_columns(struct codes_job *job, const int64_t *offsets, ptrdiff_t first) {
+    ptrdiff_t d = job->codes->n_features;
     job->first = first;
-    job->n = job->codes->n_features - first < LIST_ROOM ? job->codes->n_features - first : LIST_ROOM;
+    job->n = d - first < CELLS_AT_ONCE ? d - first : CELLS_AT_ONCE;
+    job->step = job->n == d ? CELLS_AT_ONCE / d : 1;
     for (ptrdiff_t j = 0; j < job->n; j++) {
         job->level_start[j] = (int32_t)offsets[first + j];
-        job->n_levels[j] = (int32_t)(offsets[first + j + 1] - offsets[first + j]);
+        job->n_levels[j] = (uint32_t)(offsets[first + j + 1] - offsets[first + j]);
+    }
+    for (ptrdiff_t c = job->n; c < job->step * job->n; c++) {
+        job->level_start[c] = job->level_start[c - job->n];
+        job->n_levels[c] = job->n_levels[c - job->n];
     }
 }
 
@@ -85,7 +178,7 @@ static ptrdiff_t codes_scores(const struct dense *codes, const int64_t *offsets,
                               ptrdiff_t n_classes, double *out) {
     ptrdiff_t wrong = ALL_VALID;
     struct codes_job job = {.codes = codes, .in = table, .out = out, .wrong = &wrong};
-    for (ptrdiff_t j = 0; wrong == ALL_VALID && j < codes->n_features; j += LIST_ROOM) {
+    for (ptrdiff_t j = 0; wrong == ALL_VALID && j < codes->n_features; j += CELLS_AT_ONCE) {
         select_columns(&job, offsets, j);
         codes_scores_block_all(&job, n_classes);
     }
@@ -96,7 +189,7 @@ static ptrdiff_t codes_accumulate(const struct dense *codes, const int64_t *offs
                                   ptrdiff_t n_classes, double *out) {
     ptrdiff_t wrong = ALL_VALID;
     struct codes_job job = {.codes = codes, .in = resp, .out = out, .wrong = &wrong};
-    for (ptrdiff_t j = 0; wrong == ALL_VALID && j < codes->n_features; j += LIST_ROOM) {
+    for (ptrdiff_t j = 0; wrong == ALL_VALID && j < codes->n_features; j += CELLS_AT_ONCE) {
         select_columns(&job, offsets, j);
         codes_accumulate_block_all(&job, n_classes);
     }
@@ -106,15 +199,19 @@ static ptrdiff_t codes_accumulate(const struct dense *codes, const int64_t *offs
 static ptrdiff_t codes_class_counts(const struct dense *codes, const int64_t *offsets, const int32_t *class_codes,
                                     const double *weight, ptrdiff_t n_classes, double *out) {
     ptrdiff_t wrong = ALL_VALID;
-    int32_t positions[LIST_ROOM];
+    double nowhere = 0.0;
+    int64_t offset[CELLS_AT_ONCE];
     struct codes_job job = {.codes = codes, .out = out, .wrong = &wrong};
-    for (ptrdiff_t j = 0; wrong == ALL_VALID && j < codes->n_features; j += LIST_ROOM) {
+    for (ptrdiff_t j = 0; wrong == ALL_VALID && j < codes->n_features; j += CELLS_AT_ONCE) {
         select_columns(&job, offsets, j);
-        for (ptrdiff_t i = 0; i < codes->n_rows; i++) {
-            struct list list = list_levels(&job, i, positions);
-            struct block block = {n_classes, class_codes[i], 1};
-            const double one = 1.0, *row_weight = weight ? weight + i : &one;
-            if (class_codes[i] >= 0) scatter(list, row_weight, block, out + block.first, -1);
+        for (ptrdiff_t i = 0; i < codes->n_rows; i += job.step) {
+            ptrdiff_t step = codes->n_rows - i < job.step ? codes->n_rows - i : job.step;
+            for (ptrdiff_t r = 0; r < step; r++) {
+                double *counts = out + (class_codes[i + r] < 0 ? 0 : class_codes[i + r]);
+                double row_weight = class_codes[i + r] < 0 ? 0.0 : weight ? weight[i + r] : 1.0;
+                find_rows(&job, i + r, 1, n_classes * 8, (int64_t)((uintptr_t)&nowhere - (uintptr_t)counts), offset);
+                count_levels(counts, offset, job.n, 1, &row_weight, 0, -1);
+            }
         }
     }
     return wrong;

@@ -10,30 +10,31 @@ struct log_density {
     double square[PANEL_ROWS], log_normalizer[PANEL_ROWS];
 };
 
+/* The parameters of one class for the columns of a panel; `whole` is the sum of its log-normalizers. */
+struct class_columns {
+    const double *mean, *precision, *log_normalizer;
+    ptrdiff_t stride;
+    double whole;
+};
+
 /* `vecs` vectors of rows, from row r of the panel on. */
-INLINE void add_columns(const struct panel *panel, const double *mean, const double *precision,
-                        const double *log_normalizer, ptrdiff_t stride, ptrdiff_t r, struct log_density *out,
-                        const int vecs) {
-    vec square[8], whole = splat(0.0);
+INLINE void add_columns(const struct panel *panel, struct class_columns of, ptrdiff_t r, struct log_density *out,
+                        const int vecs, const int has_missing) {
+    vec square[8];
     UNROLL
     for (int v = 0; v < vecs; v++) square[v] = load(out->square + r + v * LANES);
     for (ptrdiff_t c = 0; c < panel->n_columns; c++) {
         const double *cell = panel->cell[c] + r;
-        vec m = splat(mean[c * stride]), p = splat(precision[c * stride]), l = splat(log_normalizer[c * stride]);
-        if (panel->has_missing) {
-            UNROLL
-            for (int v = 0; v < vecs; v++) {
-                vec x = load(cell + v * LANES), shifted = x - m;
+        vec m = splat(of.mean[c * of.stride]), p = splat(of.precision[c * of.stride]);
+        UNROLL
+        for (int v = 0; v < vecs; v++) {
+            vec x = load(cell + v * LANES), shifted = x - m;
+            if (has_missing) {
                 bits observed = MASK(x == x);
                 double *sum = out->log_normalizer + r + v * LANES;
                 square[v] += as_vec(as_bits(shifted * p * shifted) & observed);
-                store(sum, load(sum) + as_vec(as_bits(l) & observed));
-            }
-        } else {
-            whole += l;
-            UNROLL
-            for (int v = 0; v < vecs; v++) {
-                vec shifted = load(cell + v * LANES) - m;
+                store(sum, load(sum) + as_vec(as_bits(splat(of.log_normalizer[c * of.stride])) & observed));
+            } else {
                 square[v] += shifted * p * shifted;
             }
         }
@@ -41,39 +42,53 @@ INLINE void add_columns(const struct panel *panel, const double *mean, const dou
     UNROLL
     for (int v = 0; v < vecs; v++) {
         double *sum = out->log_normalizer + r + v * LANES;
-        store(sum, load(sum) + whole);
+        if (!has_missing) store(sum, load(sum) + splat(of.whole));
         store(out->square + r + v * LANES, square[v]);
     }
 }
 
-static void add_panel(const struct panel *panel, const double *mean, const double *precision,
-                      const double *log_normalizer, ptrdiff_t stride, struct log_density *out) {
+static void add_panel(const struct panel *panel, struct class_columns of, struct log_density *out) {
     ptrdiff_t r = 0;
-    for (; panel->n_rows - r > 4 * LANES; r += 8 * LANES)
-        add_columns(panel, mean, precision, log_normalizer, stride, r, out, 8);
-    for (; r < panel->n_rows; r += LANES)
-        add_columns(panel, mean, precision, log_normalizer, stride, r, out, 1);
+    if (panel->has_missing) {
+        for (; r < panel->n_rows; r += LANES) add_columns(panel, of, r, out, 1, 1);
+        return;
+    }
+    for (; panel->n_rows - r > 4 * LANES; r += 8 * LANES) add_columns(panel, of, r, out, 8, 0);
+    for (; r < panel->n_rows; r += LANES) add_columns(panel, of, r, out, 1, 0);
+}
+
+/* Log-normalizer of each cell, followed by their sums over the columns of each panel. */
+static double *log_normalizers(const double *precision, ptrdiff_t d, ptrdiff_t n_classes) {
+    ptrdiff_t n_panels = (d + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    double *cell = (double *)calloc((size_t)((d + n_panels) * n_classes) + 1, sizeof *cell);
+    for (ptrdiff_t j = 0; cell && j < d; j++)
+        for (ptrdiff_t k = 0; k < n_classes; k++) {
+            cell[j * n_classes + k] = 0.5 * (log(precision[j * n_classes + k]) - LOG_2PI);
+            cell[(d + j / PANEL_COLUMNS) * n_classes + k] += cell[j * n_classes + k];
+        }
+    return cell;
 }
 
 static ptrdiff_t gaussian_scores(const struct dense *x, const double *mean, const double *precision,
                                  ptrdiff_t n_classes, double *out) {
-    ptrdiff_t n_cells = x->n_features * n_classes;
     struct panel panel;
-    double *log_normalizer = (double *)malloc(((size_t)n_cells + 1) * sizeof *log_normalizer);
+    double *log_normalizer = log_normalizers(precision, x->n_features, n_classes);
     struct log_density *density = (struct log_density *)malloc(((size_t)n_classes + 1) * sizeof *density);
     if (!log_normalizer || !density) {
         free(log_normalizer);
         free(density);
         return OUT_OF_MEMORY;
     }
-    for (ptrdiff_t c = 0; c < n_cells; c++) log_normalizer[c] = 0.5 * (log(precision[c]) - LOG_2PI);
+    const double *whole = log_normalizer + x->n_features * n_classes;
     for (ptrdiff_t i = 0; i < x->n_rows; i += PANEL_ROWS) {
         memset(density, 0, (size_t)n_classes * sizeof *density);
         for (ptrdiff_t j = 0; j < x->n_features; j += PANEL_COLUMNS) {
             fill_panel(&panel, x, i, j);
             for (ptrdiff_t k = 0; k < n_classes; k++) {
                 ptrdiff_t at = j * n_classes + k;
-                add_panel(&panel, mean + at, precision + at, log_normalizer + at, n_classes, density + k);
+                struct class_columns of = {mean + at, precision + at, log_normalizer + at, n_classes,
+                                           whole[j / PANEL_COLUMNS * n_classes + k]};
+                add_panel(&panel, of, density + k);
             }
         }
         ptrdiff_t n_rows = x->n_rows - i < PANEL_ROWS ? x->n_rows - i : PANEL_ROWS;
@@ -119,7 +134,7 @@ static ptrdiff_t gaussian_moments(const struct dense *x, const double *resp, con
     for (ptrdiff_t i = 0; i < x->n_rows; i += PANEL_ROWS) {
         ptrdiff_t n_rows = x->n_rows - i < PANEL_ROWS ? x->n_rows - i : PANEL_ROWS;
         if (n_rows < PANEL_ROWS) memset(turned, 0, (size_t)(n_classes * PANEL_ROWS) * sizeof *turned);
-        turn(resp + i * n_classes, n_classes, n_rows, n_classes, turned);
+        turn(resp + i * n_classes, n_classes, n_rows, n_classes, turned, PANEL_ROWS);
         for (ptrdiff_t k = 0; k < n_classes; k++) {
             vec weight = load(turned + k * PANEL_ROWS);
             for (ptrdiff_t v = 1; v < PANEL_VECS; v++) weight += load(turned + k * PANEL_ROWS + v * LANES);
@@ -156,7 +171,7 @@ static int add_row_moments(const double *cell, const double *center, double row_
         store(sum + j, load(sum + j) + weighted);
         store(square + j, load(square + j) + weighted * shifted);
     }
-    int has_missing = sum_lanes(choose(missing, splat(1.0), splat(0.0))) != 0.0;
+    int has_missing = any_lane(missing);
     for (; j < n; j++) {
         double shifted = cell[j] == cell[j] ? cell[j] - center[j] : 0.0;
         has_missing |= cell[j] != cell[j];

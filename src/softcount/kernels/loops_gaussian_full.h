@@ -18,7 +18,7 @@ static void turn_rows(const struct dense *x, ptrdiff_t row, ptrdiff_t n_rows, do
             const double *from = as_doubles(x->cells, x->type, (row + r) * x->n_features + j, n, to);
             if (from != to) memcpy(to, from, (size_t)n * sizeof *to);
         }
-        turn(room, PANEL_COLUMNS, n_rows, n, turned + j * PANEL_ROWS);
+        turn(room, PANEL_COLUMNS, n_rows, n, turned + j * PANEL_ROWS, PANEL_ROWS);
     }
 }
 

@@ -1,7 +1,7 @@
 /* A panel: a few rows and columns of dense data, turned so that one column of PANEL_ROWS rows lies together.
  *
- * The Gaussian kernels put rows, not classes, into the lanes of their vectors. Rows are many and classes few, so no
- * lane is wasted however many classes there are. */
+ * The Gaussian kernels and the softmax put rows, not classes, into the lanes of their vectors. Rows are many and
+ * classes few, so no lane is wasted however many classes there are. */
 #ifndef SOFTCOUNT_LOOPS_PANEL_H
 #define SOFTCOUNT_LOOPS_PANEL_H
 
@@ -39,15 +39,17 @@ INLINE void turn_square(const double *from, ptrdiff_t from_stride, double *to, p
 #endif
 }
 
-/* Turn n_rows x n_columns numbers; `to` holds PANEL_ROWS numbers for each column. */
-static void turn(const double *from, ptrdiff_t from_stride, ptrdiff_t n_rows, ptrdiff_t n_columns, double *to) {
+/* Copy n_rows x n_columns numbers, rows becoming columns. */
+static void turn(const double *from, ptrdiff_t from_stride, ptrdiff_t n_rows, ptrdiff_t n_columns, double *to,
+                 ptrdiff_t to_stride) {
     ptrdiff_t whole_rows = n_rows - n_rows % LANES, whole_columns = n_columns - n_columns % LANES;
     for (ptrdiff_t r = 0; r < whole_rows; r += LANES)
         for (ptrdiff_t c = 0; c < whole_columns; c += LANES)
-            turn_square(from + r * from_stride + c, from_stride, to + c * PANEL_ROWS + r, PANEL_ROWS);
-    for (ptrdiff_t r = 0; r < n_rows; r++)
-        for (ptrdiff_t c = r < whole_rows ? whole_columns : 0; c < n_columns; c++)
-            to[c * PANEL_ROWS + r] = from[r * from_stride + c];
+            turn_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    for (ptrdiff_t c = whole_columns; c < n_columns; c++)
+        for (ptrdiff_t r = 0; r < whole_rows; r++) to[c * to_stride + r] = from[r * from_stride + c];
+    for (ptrdiff_t r = whole_rows; r < n_rows; r++)
+        for (ptrdiff_t c = 0; c < n_columns; c++) to[c * to_stride + r] = from[r * from_stride + c];
 }
 
 /* Fill the panel from the rows `row` … and the columns `column` … of x. Rows after the last are zeros. */
@@ -60,11 +62,11 @@ static void fill_panel(struct panel *panel, const struct dense *x, ptrdiff_t row
     if (n_rows < PANEL_ROWS) memset(panel->cell, 0, sizeof panel->cell);
     if (x->type == F64) {
         turn((const double *)x->cells + row * x->n_features + column, x->n_features, n_rows, n_columns,
-             panel->cell[0]);
+             panel->cell[0], PANEL_ROWS);
     } else {
         for (ptrdiff_t r = 0; r < n_rows; r++)
             as_doubles(x->cells, x->type, (row + r) * x->n_features + column, n_columns, room + r * PANEL_COLUMNS);
-        turn(room, PANEL_COLUMNS, n_rows, n_columns, panel->cell[0]);
+        turn(room, PANEL_COLUMNS, n_rows, n_columns, panel->cell[0], PANEL_ROWS);
     }
     bits missing = {0};
     for (ptrdiff_t c = 0; c < n_columns; c++)
@@ -72,7 +74,7 @@ static void fill_panel(struct panel *panel, const struct dense *x, ptrdiff_t row
             vec cell = load(panel->cell[c] + v * LANES);
             missing |= MASK(cell != cell);
         }
-    panel->has_missing = sum_lanes(choose(missing, splat(1.0), splat(0.0))) != 0.0;
+    panel->has_missing = any_lane(missing);
 }
 
 #endif

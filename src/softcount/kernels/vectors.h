@@ -77,7 +77,24 @@ INLINE vec as_vec(bits b) {
 
 INLINE vec choose(bits mask, vec a, vec b) { return as_vec((mask & as_bits(a)) | (~mask & as_bits(b))); }
 
-INLINE vec maximum(vec a, vec b) { return choose(MASK(a > b), a, b); }
+/* a > b ? a : b in each lane, so that the answer is b where one of them is NaN. */
+INLINE vec maximum(vec a, vec b) {
+#if VECTOR_BYTES == 32
+    return __builtin_ia32_maxpd256(a, b);
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+    return __builtin_ia32_maxpd(a, b);
+#else
+    return choose(MASK(a > b), a, b);
+#endif
+}
+
+/* Whether the mask holds in any lane. */
+INLINE int any_lane(bits mask) {
+    uint64_t lanes[VECTOR_BYTES / 8], any = 0;
+    memcpy(lanes, &mask, sizeof mask);
+    for (ptrdiff_t i = 0; i < LANES; i++) any |= lanes[i];
+    return any != 0;
+}
 
 INLINE double lane(vec v, ptrdiff_t i) {
     double lanes[VECTOR_BYTES / 8];
@@ -108,8 +125,8 @@ INLINE double max_lanes(vec v) {
  *     exp(x) = 2^k exp(r),   k = round(x / ln 2),   r = x - k ln 2 in [-0.35, 0.35]
  *
  * exp(r) is its Taylor series to the 13th power, whose remainder is below 2^-57. Adding 1.5 * 2^52 rounds to an
- * integer and leaves it in the low bits, from where it is shifted into the exponent. The exponent is first 64 too
- * large and then corrected by a multiplication, which rounds properly where the result is subnormal. */
+ * integer and leaves it in the low bits, from where it is shifted into the exponent of a power of two. That power is
+ * first 2^64 too large, so that it is a normal number, and the last multiplication rounds where the result is not. */
 INLINE vec exp_of_nonpositive(vec x) {
     const double smallest = -746.0, rounder = 6755399441055744.0;       /* 1.5 * 2^52 */
     const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33; /* k * ln2_high is exact */
@@ -117,16 +134,15 @@ INLINE vec exp_of_nonpositive(vec x) {
                                                1.0 / 3628800.0,    1.0 / 362880.0,    1.0 / 40320.0,
                                                1.0 / 5040.0,       1.0 / 720.0,       1.0 / 120.0,
                                                1.0 / 24.0,         1.0 / 6.0,         0.5};
-    x = choose(MASK(x < splat(smallest)), splat(smallest), x);
+    x = maximum(splat(smallest), x);
     vec shifted = x * splat(0x1.71547652b82fep0) + splat(rounder);
     vec k = shifted - splat(rounder);
     vec r = (x - k * splat(ln2_high)) - k * splat(ln2_low);
     vec series = splat(inverse_factorial[0]);
     UNROLL
     for (int i = 1; i < 12; i++) series = series * r + splat(inverse_factorial[i]);
-    vec result = (series * (r * r) + r) + splat(1.0);
-    result = as_vec(as_bits(result) + ((as_bits(shifted) + 64) << 52)) * splat(0x1p-64);
-    return result + x * splat(0.0); /* the bits of a NaN are not an exponent: put it back */
+    vec power = as_vec((as_bits(shifted) + (1023 + 64)) << 52);
+    return ((series * (r * r) + r) + splat(1.0)) * power * splat(0x1p-64);
 }
 
 /* log(x) for finite x >= 1, or NaN: error below 2 ulp.
