@@ -48,6 +48,8 @@ class MomentPrior:
         The floor :math:`\varepsilon` itself; ``None`` means ``smoothing`` still has to be applied to the data.
     bound : array of shape (n_columns,) or None
         Smallest variances, as a constraint: see :mod:`softcount.families.covariance`.
+    relative : pair of arrays or None
+        What is to be added to ``scatter`` and ``dof`` per unit of the rows' total weight, once that is known.
     """
 
     weight: float | FloatArray = 0.0
@@ -57,6 +59,14 @@ class MomentPrior:
     smoothing: float = 1e-9
     floor: float | None = None
     bound: FloatArray | None = None
+    relative: tuple[FloatArray, FloatArray] | None = None
+
+    def settled(self, total: float) -> MomentPrior:
+        """The prior with what it holds per unit of weight added for rows of weight ``total``."""
+        if self.relative is None:
+            return self
+        scatter, dof = self.relative
+        return replace(self, scatter=self.scatter + total * scatter, dof=self.dof + total * dof, relative=None)
 
     def take(self, classes: IntArray) -> MomentPrior:
         """The prior of the given classes: the same for all."""
@@ -185,16 +195,19 @@ class Gaussian(ColumnFamily):
         return {"mean": mean, "var": np.array(np.broadcast_to(np.maximum(var, SMALLEST_VARIANCE), mean.shape))}
 
     def anchored(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
-        """The prior with its floor worked out: ``smoothing`` times the largest variance of any column."""
+        """The prior settled for the rows' weight, and its floor: ``smoothing`` times the largest column's variance."""
+        weight = pooled.weight[:, 0]
+        prior = prior.settled(float(weight.max(initial=0.0)))
         if prior.floor is not None:
             return prior
-        weight = pooled.weight[:, 0]
         scatter = np.diagonal(pooled.scatter[0]) if pooled.is_full else pooled.scatter[:, 0]
         variance = scatter / np.where(weight > 0.0, weight, 1.0)
         return replace(prior, floor=prior.smoothing * float(variance.max(initial=0.0)))
 
     def centered(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
         """One more pseudo-row per class, with the column's overall mean and variance; an explicit prior stays."""
+        if prior.relative is not None:
+            return prior
         prior = self.anchored(prior, pooled)
         if np.any(prior.weight) or np.any(prior.scatter) or np.any(prior.dof):
             return prior
@@ -204,8 +217,8 @@ class Gaussian(ColumnFamily):
         return replace(prior, weight=1.0, mean=pooled.mean[:, 0], scatter=variance, dof=1.0)
 
     def needs_anchor(self, prior: MomentPrior) -> bool:
-        """While the floor is not known."""
-        return prior.floor is None
+        """While the floor, or the rows' total weight, is not known."""
+        return prior.floor is None or prior.relative is not None
 
     def log_prior(self, params: Params, prior: MomentPrior) -> float:
         r""":math:`-\sum \tfrac{\nu}{2}\log v + (S_0 + \kappa(\mu-m_0)^2)/(2v)`, up to a constant."""

@@ -18,6 +18,7 @@ from softcount.families.columns import ColumnFamily, one_hot
 from softcount.families.covariance import as_matrix, raised_covariance
 from softcount.families.gaussian import LOG_2PI, Gaussian, MomentPrior, with_pseudo_rows
 from softcount.families.gaussian_missing import add_incomplete_scores, count_incomplete
+from softcount.families.gaussian_shared import SharedGaussianScorer
 from softcount.families.statistics import Moments
 
 __all__ = ["MultivariateGaussian"]
@@ -129,8 +130,11 @@ class MultivariateGaussian(ColumnFamily):
         return Gaussian().in_support(x)
 
     # ---- columns of a block: mean (d, K), cov (K, d, d)
-    def scorer(self, params: Params) -> FullGaussianScorer:
+    def scorer(self, params: Params) -> FullGaussianScorer | SharedGaussianScorer:
         """Squared distances through the Cholesky factors of the precisions."""
+        if self.shared:
+            factors, log_det = precision_factors(params["cov"][:1])
+            return SharedGaussianScorer(params, factors[0], float(log_det[0]))
         return FullGaussianScorer(params)
 
     def tally(self, block: Block, n_classes: int, params: Params | None = None) -> FullGaussianTally:
@@ -163,7 +167,7 @@ class MultivariateGaussian(ColumnFamily):
         return own.mean(axis=0) if self.shared and own.ndim == 3 else own
 
     def anchored(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
-        """The prior with its floor worked out."""
+        """The prior settled for the rows' weight, with its floor worked out."""
         return Gaussian().anchored(prior, pooled)
 
     def centered(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
@@ -174,8 +178,8 @@ class MultivariateGaussian(ColumnFamily):
         return replace(diagonal, scatter=np.diag(np.asarray(diagonal.scatter)[:, 0]))
 
     def needs_anchor(self, prior: MomentPrior) -> bool:
-        """While the floor is not known."""
-        return prior.floor is None
+        """While the floor, or the rows' total weight, is not known."""
+        return Gaussian().needs_anchor(prior)
 
     def log_prior(self, params: Params, prior: MomentPrior) -> float:
         r""":math:`-\sum_k \tfrac{\nu}{2}\log|\Sigma_k| + \tfrac12\mathrm{tr}\,\Sigma_k^{-1}(S_0 + \kappa\delta\delta^\top)`."""
@@ -264,7 +268,7 @@ def precision_factors(cov: FloatArray) -> tuple[FloatArray, FloatArray]:
         except np.linalg.LinAlgError:
             raise InputError(
                 f"The covariance of component {k} is singular: its rows lie in a subspace (or there are too few of "
-                "them) and the variance floor is too small to help. Raise var_smoothing or reg_covar, use shrinkage "
+                "them) and nothing keeps it off the boundary. Raise var_smoothing, reg_covar or min_variance, use shrinkage "
                 "or a shared or diagonal covariance, or drop columns that are functions of others."
             ) from None
         factors[k] = solve_triangular(lower, eye, lower=True).T
