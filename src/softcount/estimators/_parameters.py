@@ -73,7 +73,8 @@ def check_number(name: str, value: Any, lowest: float, *, whole: bool = False) -
     kind: Any = Integral if whole else Real
     if isinstance(value, kind) and np.isfinite(value) and value >= lowest:
         return
-    raise InputError(f"{name} is {value!r}; give a {'whole ' if whole else ''}number of {lowest:g} or more.")
+    bound = "" if lowest == -np.inf else f" of {lowest:g} or more"
+    raise InputError(f"{name} is {value!r}; give a {'whole' if whole else 'finite'} number{bound}.")
 
 
 def read_class_prior(name: str, value: Any, n_classes: int) -> FloatArray:

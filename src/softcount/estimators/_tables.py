@@ -81,7 +81,7 @@ def _with_place(error: Exception, X: Any) -> Exception:
     text = str(error)
     if "infinity" in text:
         found = _first_cell(X, lambda cell: isinstance(cell, (float, np.floating)) and bool(np.isinf(cell)))
-    elif "could not convert" in text or "float() argument" in text:
+    elif "could not convert" in text or "float() argument" in text or "bytes/strings" in text:
         found = _first_cell(X, _is_no_number)
     else:
         return error

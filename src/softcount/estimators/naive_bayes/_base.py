@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -212,38 +211,27 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             return model.tally_known(lane)
 
         batch = executor.reduce(tally_labeled, chunks, counts_bytes=size)
-        total = batch if before is None else self._widened(before, batch) + batch
-        if labels.all_known():
-            if not total.parts[CLASSES].arrays()["weight"].any():
-                raise InputError("Sample weights are zero in all rows so far, so there is nothing to learn from.")
-            model = self._with_batch_priors(model, batch, total)
-            return total, model.solve(total, None), model
+        wide = None if before is None else self._widened(before, batch)
+        total = batch if wide is None else wide + batch
         if not total.parts[CLASSES].arrays()["weight"].any():
             raise InputError(
-                "partial_fit was given rows without labels before any row with one. Give labeled rows first (or "
-                "together with them): only they say which class is which."
+                "partial_fit has not been given a labeled row of sample weight above zero yet. Give labeled rows first "
+                "(or together with the others): only they say which class is which."
             )
-        batch = pooled_counts(model, executor, chunks)
-        model = self._with_batch_priors(model, batch, total)
+        all_known = labels.all_known()
+        model = _anchored(model, batch if all_known else pooled_counts(model, executor, chunks), wide)
         params = model.solve(total, None)
-        soft_model, settled = model, labels.codes >= 0
+        if all_known:
+            return total, params, model
+        settled = labels.codes >= 0
         if labels.fixed and labels.factor_row is not None:
             settled = settled | (labels.factor_row >= 0)
         weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
         weight[settled] = 0.0
         rest = Chunks(chunks.blocks, labels, weight, rows_per_chunk=chunks.rows_per_chunk)
-        soft = executor.reduce(lambda lane: soft_model.tally(params, lane), rest, counts_bytes=size)
+        soft = executor.reduce(lambda lane: model.tally(params, lane), rest, counts_bytes=size)
         total = total + replace(soft, objective=0.0)
-        model = self._with_batch_priors(model, batch, total)
         return total, model.solve(total, None), model
-
-    def _with_batch_priors(self, model: MixtureModel, batch: Counts, total: Counts) -> MixtureModel:
-        """The model with priors that take their place from the data anchored to all of it so far."""
-        priors = tuple(
-            family.anchored(prior, _pooled(total, b))
-            for b, (family, prior) in enumerate(zip(model.families, model.priors, strict=True))
-        )
-        return replace(model, priors=priors)
 
     def _widened(self, before: Counts, batch: Counts) -> Counts:
         """Earlier counts in the shape of the new ones (new categories, first missing values)."""
@@ -327,9 +315,19 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         return tags
 
 
-def _pooled(counts: Counts, block: int) -> Any:
-    part: Any = counts.parts[str(block)]
-    return part.pooled()
+def _anchored(model: MixtureModel, batch: Counts, before: Counts | None) -> MixtureModel:
+    """The model with the priors that take their place from the data put where all rows so far have it."""
+
+    def seen(block: str) -> Any:
+        part: Any = batch.parts[block]
+        earlier: Any = None if before is None else before.parts[block]
+        return part.pooled() if earlier is None else earlier.pooled() + part.pooled()
+
+    priors = tuple(
+        family.anchored(prior, seen(str(b)))
+        for b, (family, prior) in enumerate(zip(model.families, model.priors, strict=True))
+    )
+    return replace(model, priors=priors)
 
 
 def _table_rows(family: ColumnFamily, block: Block) -> int:
@@ -344,18 +342,22 @@ class DiscreteNaiveBayes(BaseNaiveBayes):
 
     def _checked_alpha(self) -> FloatArray:
         """``alpha`` as an array that broadcasts to (n_features, n_classes)."""
-        alpha = np.asarray(self.alpha, dtype=np.float64)
+        try:
+            alpha = np.asarray(self.alpha, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"alpha is {self.alpha!r}; pseudo-counts are numbers of 0 or more.") from None
         if alpha.ndim == 1 and alpha.shape[0] != self.n_features_in_:
             raise InputError(
                 "When alpha is an array, it should contains `n_features`. "
                 f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
             )
-        if not np.isfinite(alpha).all():
-            raise InputError(f"alpha is {self.alpha!r}; pseudo-counts are finite.")
-        if alpha.size and alpha.min() < 0.0:
-            if isinstance(self.alpha, Real):
-                raise InputError(f"alpha is {self.alpha!r}; pseudo-counts are 0 or more.")
-            raise InputError("All values in alpha must be greater than 0.")
+        if alpha.ndim > 2 or (alpha.ndim == 2 and alpha.shape[1] not in (1, self.n_features_in_)):
+            raise InputError(
+                f"alpha has the shape {alpha.shape}; give one number, one for each of the {self.n_features_in_} "
+                "columns, or an array of shape (n_classes, n_features) or (n_classes, 1)."
+            )
+        if not (np.isfinite(alpha) & (alpha >= 0.0)).all():
+            raise InputError(f"All values in alpha must be numbers of 0 or more, but alpha is {self.alpha!r}.")
         if not getattr(self, "force_alpha", True) and alpha.size and alpha.min() < 1e-10:
             warnings.warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. "

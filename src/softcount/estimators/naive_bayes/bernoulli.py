@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from softcount._errors import InputError
 from softcount.core.learn import Learned
-from softcount.estimators._parameters import documented
+from softcount.estimators._parameters import check_number, documented
 from softcount.estimators._tables import (
     dense_block,
     is_sparse,
@@ -121,6 +121,11 @@ class BernoulliNB(DiscreteNaiveBayes):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.binarize is not None:
+            check_number("binarize", self.binarize, -np.inf)
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from softcount.estimators._tables import read_codes, read_numbers
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.families.blocks import Block, CodesBlock
 from softcount.families.categorical import Categorical
-from softcount.families.columns import ColumnFamily
+from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.families.statistics import Sums
 
 __all__ = ["CategoricalNB"]
@@ -37,8 +38,8 @@ class CategoricalNB(DiscreteNaiveBayes):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Pseudo-count of every value.
+    alpha : float or array-like, default=1.0
+        Pseudo-count of every value: one number, one per column, or an array that broadcasts to (n_classes, n_features).
     force_alpha : bool, default=True
         Keep ``alpha`` below 1e-10 as it is.
     fit_prior : bool, default=True
@@ -220,6 +221,14 @@ class CategoricalNB(DiscreteNaiveBayes):
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (self._counted_family,)
+
+    def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
+        (prior,) = super()._priors(n_classes, groups)
+        if isinstance(prior, PseudoCounts) and prior.alpha.ndim == 2 and prior.alpha.shape[0] > 1:
+            # One pseudo-count per column becomes one per value of the column.
+            alpha = np.repeat(prior.alpha, np.diff(self._counted_family.offsets), axis=0)
+            return (replace(prior, alpha=alpha),)
+        return (prior,)
 
     def _widened(self, before: Counts, batch: Counts) -> Counts:
         """Earlier counts with room for values first seen in this batch."""

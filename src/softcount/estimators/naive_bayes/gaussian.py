@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.counts import Counts
 from softcount.core.learn import Learned
-from softcount.core.mixture import CLASSES, MixtureModel
+from softcount.core.mixture import CLASSES
 from softcount.estimators._parameters import check_number, documented, read_class_prior
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
@@ -138,11 +137,6 @@ class GaussianNB(BaseNaiveBayes):
         if not np.isclose(prior.sum(), 1.0):
             raise InputError(f"The sum of the priors should be 1, but that of {prior.tolist()} is {prior.sum():.6g}.")
         return prior
-
-    def _with_batch_priors(self, model: MixtureModel, batch: Counts, total: Counts) -> MixtureModel:
-        # Like scikit-learn's, the floor is that of the last batch.
-        part: Any = batch.parts["0"]
-        return replace(model, priors=(model.families[0].anchored(model.priors[0], part.pooled()),))
 
     def _publish(self, learned: Learned) -> None:
         weight = learned.fit.counts.parts[CLASSES].arrays()["weight"]
