@@ -30,7 +30,11 @@ _NAMES = {
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
     "load": "softcount.persist",
+    "save": "softcount.persist",
 }
+
+#: The estimators, which can be saved to and loaded from model files.
+ESTIMATORS = tuple(name for name in _NAMES if name[0].isupper())
 
 # Public submodule, as users spell it -> the module it is.
 _MODULES = {

@@ -201,6 +201,19 @@ class GenerativeEstimator(BaseEstimator):
             return out
         return np.stack([out[:, model.groups == k].sum(axis=1) for k in range(model.n_classes)], axis=1)
 
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to one file, without pickle; :func:`softcount.load` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; an existing file is replaced, and only by a whole one.
+        """
+        import softcount
+
+        check_is_fitted(self)
+        softcount.save(self, path)
+
     # ---- criteria
     def _log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Weighted marginal log-likelihood of the rows, and their total weight."""

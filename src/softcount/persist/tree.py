@@ -1,0 +1,220 @@
+"""Estimators as trees of plain values and arrays, and back.
+
+A fitted estimator is a tree of numbers, strings, lists, dictionaries, arrays and a fixed set of small classes
+(families, priors, plans, statistics). :func:`flatten` writes the tree as JSON with the arrays set apart, and
+:func:`rebuild` reads it. Only classes named in :mod:`softcount.persist.registry` are ever made: nothing is imported or called because
+a file says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+
+from softcount._errors import InputError
+
+__all__ = ["Arrays", "flatten", "rebuild"]
+
+Arrays = dict[str, NDArray[Any]]
+
+#: Deeper trees than this are no model of ours.
+DEEPEST = 32
+_PLAIN_KINDS = "biuf"
+
+
+def flatten(value: Any, names: Mapping[type, str], skip: Callable[[type, str], bool]) -> tuple[Any, Arrays]:
+    """The tree as JSON-ready values, and its arrays by name.
+
+    Parameters
+    ----------
+    value : object
+        What to write.
+    names : mapping of class to str
+        The classes that may occur, by the name they have in a file.
+    skip : callable
+        ``skip(cls, field)`` says which fields are not written because they follow from others.
+    """
+    writer = _Writer(names, skip)
+    return writer.write(value, 0), writer.arrays
+
+
+class _Writer:
+    def __init__(self, names: Mapping[type, str], skip: Callable[[type, str], bool]) -> None:
+        self.names = names
+        self.skip = skip
+        self.arrays: Arrays = {}
+
+    def write(self, value: Any, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise InputError(f"The model nests values more than {DEEPEST} deep, which a model file does not hold.")
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, (np.bool_, bool)):
+            return bool(value)
+        if isinstance(value, (int, np.integer)):
+            return {"int": str(int(value))} if abs(int(value)) > 2**53 else int(value)
+        if isinstance(value, (float, np.floating)):
+            return float(value) if math.isfinite(value) else {"float": repr(float(value))}
+        if isinstance(value, np.ndarray):
+            return self.write_array(value, depth)
+        if issparse(value):
+            loose: Any = value
+            csr = loose.tocsr()
+            parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr, "shape": list(csr.shape)}
+            kind = "csr_matrix" if isinstance(value, csr_matrix) else "csr_array"
+            return {kind: {name: self.write(part, depth + 1) for name, part in parts.items()}}
+        return self.write_container(value, depth)
+
+    def write_array(self, value: NDArray[Any], depth: int) -> Any:
+        if value.dtype.kind in _PLAIN_KINDS and value.dtype.itemsize <= 8:
+            name = f"a{len(self.arrays)}"
+            # Little-endian and contiguous, whatever it was; ndim 0 and emptiness are kept.
+            self.arrays[name] = np.array(value, dtype=value.dtype.newbyteorder("<"), order="C", copy=True)
+            return {"array": name}
+        items = [self.write(item, depth + 1) for item in value.ravel().tolist()]
+        kind = "str" if value.dtype.kind == "U" else "object"
+        return {"objects": {"dtype": kind, "shape": list(value.shape), "items": items}}
+
+    def write_container(self, value: Any, depth: int) -> Any:
+        cls = type(value)
+        if cls in self.names:
+            fields = self.fields_of(value)
+            return {"class": self.names[cls], "fields": {k: self.write(v, depth + 1) for k, v in fields.items()}}
+        if isinstance(value, type) and value in self.names:
+            return {"type": self.names[value]}
+        if isinstance(value, list):
+            return [self.write(item, depth + 1) for item in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.write(item, depth + 1) for item in value]}
+        if isinstance(value, (set, frozenset)):
+            return {"set": [self.write(item, depth + 1) for item in sorted(value, key=repr)]}
+        if isinstance(value, dict):
+            return {"dict": [[self.write(k, depth + 1), self.write(v, depth + 1)] for k, v in value.items()]}
+        raise InputError(
+            f"The model holds a {cls.__module__}.{cls.__qualname__}, which a model file cannot keep. Set the parameter "
+            "that holds it to a plain value and fit again."
+        )
+
+    def fields_of(self, value: Any) -> dict[str, Any]:
+        cls = type(value)
+        if dataclasses.is_dataclass(value):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        elif hasattr(cls, "_fields"):
+            fields = {name: getattr(value, name) for name in cls._fields}
+        else:
+            fields = dict(vars(value))
+        return {name: item for name, item in fields.items() if not self.skip(cls, name)}
+
+
+def rebuild(
+    tree: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    make: Callable[[str, dict[str, Any]], Any],
+    find: Callable[[str], type],
+) -> Any:
+    """The value that :func:`flatten` wrote.
+
+    Parameters
+    ----------
+    tree : JSON value
+    arrays : mapping of str to array
+    make : callable
+        ``make(name, fields)`` builds an instance of a registered class.
+    find : callable
+        ``find(name)`` gives a registered class.
+    """
+    return _Reader(arrays, make, find).read(tree, 0)
+
+
+class _Reader:
+    def __init__(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        make: Callable[[str, dict[str, Any]], Any],
+        find: Callable[[str], type],
+    ) -> None:
+        self.arrays = arrays
+        self.make = make
+        self.find = find
+
+    def read(self, tree: Any, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise InputError("The model file nests values too deeply.")
+        if tree is None or isinstance(tree, (bool, int, float, str)):
+            return tree
+        if isinstance(tree, list):
+            return [self.read(item, depth + 1) for item in tree]
+        if not isinstance(tree, dict) or not tree:
+            raise InputError("The model file holds a value of no known form.")
+        if "class" in tree:
+            fields = tree.get("fields")
+            if set(tree) != {"class", "fields"} or not isinstance(fields, dict) or not isinstance(tree["class"], str):
+                raise InputError("The model file holds a malformed object.")
+            return self.make(tree["class"], {name: self.read(item, depth + 1) for name, item in fields.items()})
+        if len(tree) != 1:
+            raise InputError("The model file holds a value of no known form.")
+        ((kind, content),) = tree.items()
+        reader = getattr(self, f"_read_{kind}", None) if kind in _FORMS else None
+        if reader is None:
+            raise InputError(f"The model file holds a value of the unknown form {kind!r}.")
+        return reader(content, depth)
+
+    def _read_int(self, content: Any, depth: int) -> int:
+        if not isinstance(content, str) or len(content) > 400:
+            raise InputError("The model file holds a malformed number.")
+        return int(content)
+
+    def _read_float(self, content: Any, depth: int) -> float:
+        if content not in ("nan", "inf", "-inf"):
+            raise InputError("The model file holds a malformed number.")
+        return float(content)
+
+    def _read_array(self, content: Any, depth: int) -> NDArray[Any]:
+        if not isinstance(content, str) or content not in self.arrays:
+            raise InputError(f"The model file refers to the array {content!r}, which it does not hold.")
+        return self.arrays[content]
+
+    def _read_objects(self, content: Any, depth: int) -> NDArray[Any]:
+        shape, items = content["shape"], self.read(content["items"], depth + 1)
+        if not isinstance(items, list) or math.prod(shape) != len(items):
+            raise InputError("The model file holds a malformed array of objects.")
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        if content["dtype"] == "str":
+            return np.array(items, dtype=np.str_).reshape(shape)
+        return array.reshape(shape)
+
+    def _read_csr_array(self, content: Any, depth: int) -> Any:
+        return self._sparse(csr_array, content, depth)
+
+    def _read_csr_matrix(self, content: Any, depth: int) -> Any:
+        return self._sparse(csr_matrix, content, depth)
+
+    def _sparse(self, cls: Any, content: Any, depth: int) -> Any:
+        parts = {name: self.read(content[name], depth + 1) for name in ("data", "indices", "indptr", "shape")}
+        matrix = cls((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _read_type(self, content: Any, depth: int) -> type:
+        if not isinstance(content, str):
+            raise InputError("The model file holds a malformed class name.")
+        return self.find(content)
+
+    def _read_tuple(self, content: Any, depth: int) -> tuple[Any, ...]:
+        return tuple(self.read(item, depth + 1) for item in content)
+
+    def _read_set(self, content: Any, depth: int) -> frozenset[Any]:
+        return frozenset(self.read(item, depth + 1) for item in content)
+
+    def _read_dict(self, content: Any, depth: int) -> dict[Any, Any]:
+        return {self.read(key, depth + 1): self.read(item, depth + 1) for key, item in content}
+
+
+_FORMS = {"int", "float", "array", "objects", "csr_array", "csr_matrix", "type", "tuple", "set", "dict"}
