@@ -1,10 +1,11 @@
-"""Fitting a generative model: the closed form where there is one, else EM from one or several starts."""
+"""Fitting a generative model: the closed form where there is one, else EM from one or many starts."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,22 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunks
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
-from softcount.core.iterate import Fit, Step, Stopping, iterate
+from softcount.core.iterate import Fit, Step, Stopping
 from softcount.core.mixture import MixtureModel, MixtureParams
-from softcount.core.start import labeled_resp, params_from_resp, starting_params
+from softcount.core.patterns import Patterns, find_patterns, is_worthwhile, pays, select_rows, some_rows
+from softcount.core.search import Effort, Start, search
+from softcount.core.start import SEEDED_STARTS, labeled_resp, params_from_resp, starting_params
 
 __all__ = ["Learned", "Plan", "has_closed_form", "learn"]
 
-#: Objectives this close (relative) count as the same optimum.
-SAME_OPTIMUM = 1e-6
+#: Final objectives this close (relative, and times the tolerance) count as the same optimum.
+SAME_OPTIMUM = 1e-7
+SAME_IN_TOLERANCES = 10.0
+DEFAULT_STARTS = 10
+#: Starts of several kinds in turn.
+VARIED = "varied"
+#: More rows without a label than this are not all used while starts are being compared.
+COMPARING_ROWS = 2**14
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,15 @@ class Plan:
 
     Attributes
     ----------
-    init : str, array or MixtureParams
-        Kind of start, responsibilities, or parameters.
+    init : str, array, MixtureParams, sequence of these, or None
+        Kind of start, responsibilities, or parameters; several of them are several starts.
     n_init : int or None
         Number of starts; ``None`` means one, or ten where some component has to start at random.
+    n_final : int or None
+        How many of the starts are run to the end, after all have run for ``short_iter`` iterations; ``None`` means all.
+    short_iter : int
+    merge_rows : bool or None
+        Whether equal rows are merged to weighted patterns; ``None`` does it where it pays.
     stopping : Stopping
     accelerate : bool
     annealing : tuple of float
@@ -49,6 +63,9 @@ class Plan:
     annealing: tuple[float, ...] = ()
     seed: Any = None
     on_step: Callable[[Step, MixtureParams], None] | None = None
+    n_final: int | None = None
+    short_iter: int = 15
+    merge_rows: bool | None = False
 
 
 @dataclass(frozen=True)
@@ -62,11 +79,17 @@ class Learned:
     fit : Fit
         The run that was kept.
     objectives : tuple of float
-        Final objective of every start, minus infinity for one that failed.
+        Final objective of every start run to the end, minus infinity for one that failed.
     is_closed_form : bool
         Whether no iteration was needed.
     notes : tuple of str
         What the user should know.
+    n_tried : int
+        All starts, whether or not they were run to the end.
+    n_patterns : int or None
+        Distinct rows that were iterated over, where equal rows were merged.
+    tol : float
+        Tolerance of the runs, which says when two of them reached the same optimum.
     """
 
     model: MixtureModel
@@ -74,17 +97,21 @@ class Learned:
     objectives: tuple[float, ...] = ()
     is_closed_form: bool = False
     notes: tuple[str, ...] = ()
+    n_tried: int = 0
+    n_patterns: int | None = None
+    tol: float = 0.0
 
     @property
     def n_starts(self) -> int:
-        return len(self.objectives)
+        """How many starts there were."""
+        return max(self.n_tried, len(self.objectives))
 
     @property
     def n_best(self) -> int:
-        """How many starts reached the best objective."""
-        best = max(self.objectives, default=0.0)
-        near = SAME_OPTIMUM * max(abs(best), 1.0)
-        return sum(1 for value in self.objectives if value >= best - near)
+        """How many of the starts run to the end reached the best objective."""
+        best = self.fit.objective
+        near = max(SAME_OPTIMUM, SAME_IN_TOLERANCES * self.tol) * max(abs(best), 1.0)
+        return sum(1 for value in self.objectives if abs(value - best) <= near)
 
 
 def has_closed_form(model: MixtureModel, chunks: Chunks) -> bool:
@@ -102,43 +129,57 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
     if has_closed_form(model, chunks):
         return _closed_form(model, executor, chunks)
     model = model.anchored(executor, chunks)
-    seeds = np.random.default_rng(plan.seed) if not isinstance(plan.seed, np.random.Generator) else plan.seed
-    n_starts = _number_of_starts(model, chunks, plan)
-    runs: list[Fit[MixtureParams]] = []
-    objectives: list[float] = []
-    notes: list[str] = []
-    failures: list[Exception] = []
-    for rng in seeds.spawn(n_starts):
-        try:
-            start, note = _start(model, executor, chunks, plan, rng)
-            run = _anneal(model, executor, chunks, start, plan)
-        except (InputError, np.linalg.LinAlgError, FloatingPointError) as error:
-            failures.append(error)
-            objectives.append(-np.inf)
-            continue
-        if note and note not in notes:
-            notes.append(note)
-        objectives.append(run.objective)
-        if not runs or run.objective > runs[0].objective:
-            runs = [run]
-        if run.interrupted:
-            break
-    if not runs:
-        raise InputError(f"All {n_starts} starts failed; the last one because: {failures[-1]}") from failures[-1]
-    if failures:
-        notes.append(f"{len(failures)} of {n_starts} starts failed and were left out (last: {failures[-1]})")
-    return Learned(model, runs[0], tuple(objectives), False, tuple(notes))
+    rng = plan.seed if isinstance(plan.seed, np.random.Generator) else np.random.default_rng(plan.seed)
+    rows, few, patterns = _distinct_rows(chunks, plan, rng)
+    merged = rows is not chunks
+    n_distinct = chunks.n_rows if patterns is None else patterns.n_patterns
+    if plan.init is None or isinstance(plan.init, str):
+        kind = plan.init or "labeled"
+        starting = few if kind in (*SEEDED_STARTS, VARIED) else chunks
+        starts = _random_starts(kind, model, executor, starting, plan.n_init, rng=rng)
+    else:
+        starts = [partial(_given, init, model, executor, chunks) for init in _several(plan.init)]
+    effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter)
+    sample = few if few.n_rows < n_distinct else None
+    found = search(model, executor, rows.keep_indexed(), starts, effort, sample=sample, on_step=plan.on_step)
+    return Learned(
+        model,
+        found.best,
+        found.objectives,
+        False,
+        found.notes,
+        found.n_tried,
+        n_distinct if merged else None,
+        plan.stopping.tol,
+    )
+
+
+def _distinct_rows(chunks: Chunks, plan: Plan, rng: np.random.Generator) -> tuple[Chunks, Chunks, Patterns | None]:
+    """The rows to iterate over (merged where that pays), those to draw and compare starts on, and the distinct rows.
+
+    Starts drawn from distinct rows in an order of their own do not depend on the order and repetition of the rows.
+    """
+    seeded = isinstance(plan.init, str) and plan.init in (*SEEDED_STARTS, VARIED)
+    wanted = plan.merge_rows is True or (plan.merge_rows is None and pays(chunks))
+    if not (wanted or seeded):
+        return chunks, some_rows(chunks, COMPARING_ROWS, rng), None
+    patterns = find_patterns(chunks)
+    few = some_rows(chunks, COMPARING_ROWS, rng, patterns)
+    if not wanted or not (plan.merge_rows or is_worthwhile(patterns)):
+        return chunks, few, patterns
+    all_of_them = few.n_rows == patterns.n_patterns
+    return few if all_of_them else select_rows(chunks, patterns.rows, patterns.weight), few, patterns
 
 
 def _closed_form(model: MixtureModel, executor: Executor, chunks: Chunks) -> Learned:
     labels = chunks.labels
-    assert labels is not None  # noqa: S101
-    if labels.fixed:
+    assert labels is not None
 
-        def tally(lane: Any) -> Counts:
+    def tally(lane: Any) -> Counts:
+        if labels.fixed:
             return model.tally_given(lane, lambda chunk: labeled_resp(model, chunk, spread=False))
-    else:
-        tally = model.tally_known
+        return model.tally_known(lane)
+
     counts = executor.reduce(tally, chunks, counts_bytes=model.counts_bytes())
     priors = tuple(
         family.anchored(prior, _pooled(counts.parts[str(b)]))
@@ -146,56 +187,75 @@ def _closed_form(model: MixtureModel, executor: Executor, chunks: Chunks) -> Lea
     )
     model = replace(model, priors=priors)
     params = model.solve(counts, None)
-    return Learned(model, Fit(params, counts, np.nan, True, 0), (), True)
+    return Learned(model, Fit(params, counts, np.nan, True, 1), (), True)
 
 
 def _pooled(part: Any) -> Any:
     return part.pooled()
 
 
-def _number_of_starts(model: MixtureModel, chunks: Chunks, plan: Plan) -> int:
-    if not (plan.init is None or isinstance(plan.init, str)):
-        return 1
-    if plan.n_init is not None:
-        return plan.n_init
-    if plan.init == "uniform":
-        return 1
+def _random_starts(
+    kind: str,
+    model: MixtureModel,
+    executor: Executor,
+    chunks: Chunks,
+    n_init: int | None,
+    *,
+    rng: np.random.Generator,
+) -> list[Start]:
+    """The starts as functions, each with a random stream of its own."""
     support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support()
-    deterministic = bool((support > 0.0).all()) and model.has_single_components and plan.init != "random"
-    return 1 if deterministic else 10
+    kinds = [kind] * _number_of_starts(kind, model, support, n_init)
+    if kind == VARIED:
+        pair = ("k-means++", "random_from_data" if (support > 0.0).any() else "responsibilities")
+        kinds = [pair[i % 2] for i in range(len(kinds))]
+    streams = rng.spawn(len(kinds))
+    return [
+        partial(starting_params, each, model, executor, chunks, own) for each, own in zip(kinds, streams, strict=True)
+    ]
 
 
-def _start(
-    model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan, rng: np.random.Generator
-) -> tuple[MixtureParams, str]:
-    if plan.init is None or isinstance(plan.init, str):
-        return starting_params(plan.init or "labeled", model, executor, chunks, rng)
-    if isinstance(plan.init, MixtureParams):
-        return model.make_params(plan.init.log_weights, plan.init.blocks), ""
-    resp: FloatArray = np.asarray(plan.init, dtype=np.float64)
+def _number_of_starts(kind: str, model: MixtureModel, support: FloatArray, n_init: int | None) -> int:
+    known = bool((support > 0.0).all()) and model.has_single_components
+    from_labels = known and kind in ("k-means++", "kmeans", "random_from_data", VARIED)
+    if kind == "uniform" or from_labels:
+        return 1
+    if n_init is not None:
+        return n_init
+    return 1 if known and kind == "labeled" else DEFAULT_STARTS
+
+
+def _several(init: Any) -> list[Any]:
+    """One start as a list of one, several as they are."""
+    if isinstance(init, list | tuple) and init and all(isinstance(v, MixtureParams) or callable(v) for v in init):
+        return list(init)
+    return list(init) if not isinstance(init, MixtureParams) and np.ndim(init) == 3 else [init]
+
+
+def _given(init: Any, model: MixtureModel, executor: Executor, chunks: Chunks) -> tuple[MixtureParams, str]:
+    """Parameters from what the user gave: parameters, responsibilities, or a component for each row."""
+    if callable(init):
+        return init(model, executor, chunks), ""
+    if isinstance(init, MixtureParams):
+        if init.log_weights.shape != (model.n_components,):
+            raise InputError(
+                f"init has {init.log_weights.shape[0]} components, but {model.n_components} are to be fitted."
+            )
+        return model.make_params(init.log_weights, init.blocks), ""
+    array = np.asarray(init)
+    if array.ndim == 1 and array.dtype.kind in "iu" and array.shape[0] == chunks.n_rows:
+        if array.size and (array.min() < 0 or array.max() >= model.n_components):
+            raise InputError(
+                f"init names components {array.min()} to {array.max()}; they are 0 to {model.n_components - 1}."
+            )
+        array = np.eye(model.n_components)[array]
+    resp: FloatArray = np.asarray(array, dtype=np.float64)
     expected = (chunks.n_rows, model.n_components)
     if resp.shape != expected or not np.isfinite(resp).all() or (resp < 0.0).any():
         raise InputError(
             f"init has shape {resp.shape}; starting responsibilities are finite, 0 or more, and of shape {expected}."
         )
     return params_from_resp(model, executor, chunks, resp), ""
-
-
-def _anneal(
-    model: MixtureModel, executor: Executor, chunks: Chunks, start: MixtureParams, plan: Plan
-) -> Fit[MixtureParams]:
-    """Run at every temperature in turn, each from where the last one ended; the last at the model's own."""
-    params = start
-    for temperature in plan.annealing:
-        hot = replace(model, temperature=model.temperature * temperature)
-        short = replace(plan.stopping, tol=max(plan.stopping.tol, 1e-5))
-        run = iterate(hot, executor, chunks, params, short, on_step=plan.on_step)
-        params = run.params
-        if run.interrupted:
-            return run
-    return iterate(
-        model, executor, chunks, params, plan.stopping, accelerate=plan.accelerate, on_step=plan.on_step
-    )
 
 
 def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
@@ -219,4 +279,3 @@ def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
             ConvergenceWarning,
             stacklevel=3,
         )
-

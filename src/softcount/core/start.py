@@ -1,8 +1,9 @@
-"""Where the loop starts: parameters from labels, from a uniform or random assignment, or from the user."""
+"""Where the loop starts: parameters from labels, from seeds, from a uniform or random assignment, or from the user."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,25 @@ from softcount.core.chunks import Chunk, Chunks
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams, pooled_counts
+from softcount.core.patterns import some_rows
+from softcount.core.seeding import at_rows, averages, coordinates, lloyd, nearest, row_width, spread_seeds
+from softcount.families.columns import PseudoCounts
 
-__all__ = ["STARTS", "is_symmetric", "labeled_resp", "start_counts", "starting_params"]
+__all__ = ["SEEDED_STARTS", "STARTS", "is_symmetric", "labeled_resp", "start_counts", "starting_params"]
 
 STARTS = ("labeled", "uniform", "random")
+#: Starts of models with one component per class; the rows they look at are few however many there are.
+SEEDED_STARTS = ("k-means++", "kmeans", "random_from_data", "responsibilities")
 #: Most rows that seed one component of a random start.
 MOST_SEEDS = 20
+#: Numbers that the rows of a seeded start may hold, and rows that random responsibilities are drawn for.
+SEEDING_NUMBERS = 2**22
+MOST_SEEDING_ROWS = 20_000
+RESPONSIBLE_ROWS = 2_000
+#: Share of every row that is spread over all components, and pseudo-observations that keep a value which the seeding
+#: rows of a component lack from being called impossible.
+PINCH = 0.1
+PSEUDO = 0.1
 
 RespOf = Callable[[Chunk], FloatArray]
 
@@ -33,8 +47,13 @@ def starting_params(
     ``"uniform"``: every unlabeled row is shared equally between the components. Without labels that is a saddle,
     where all components are the same and EM never moves: it is detected and left by a small random tilt.
     ``"random"``: every component is seeded by a few random rows.
+    ``"k-means++"``, ``"random_from_data"``: rows go to the closest of seeds that lie far apart, or of random ones.
+    ``"kmeans"``: the same with the seeds moved to the mean of their rows until they stay.
+    ``"responsibilities"``: random responsibilities, even over all possible ones.
     """
     note = ""
+    if kind in SEEDED_STARTS:
+        return _from_seeds(kind, model, executor, chunks, rng), note
     if kind == "uniform":
         counts = start_counts(model, executor, chunks, lambda chunk: labeled_resp(model, chunk, spread=True))
         if is_symmetric(counts, model):
@@ -45,8 +64,8 @@ def starting_params(
         counts = _seeded_counts(model, executor, chunks, rng, use_labels_alone=kind == "labeled")
     else:
         raise InputError(
-            f"init is {kind!r}; choose one of {', '.join(map(repr, STARTS))}, or give responsibilities of shape "
-            "(n_rows, n_classes) or a fitted estimator of the same kind."
+            f"init is {kind!r}; choose one of {', '.join(map(repr, STARTS + SEEDED_STARTS))}, or give responsibilities "
+            "of shape (n_rows, n_components) or a fitted estimator of the same kind."
         )
     return model.solve(counts, None), note
 
@@ -68,7 +87,7 @@ def _diagonal_params(model: MixtureModel, executor: Executor, chunks: Chunks) ->
     if not any(needy):
         return None
     counts = pooled_counts(model, executor, chunks)
-    blocks = []
+    blocks: list[Any] = []
     for b, wanted in enumerate(needy):
         if not wanted:
             blocks.append({})
@@ -125,7 +144,12 @@ def _tilted(model: MixtureModel, chunk: Chunk, seed: int) -> FloatArray:
 
 
 def _seeded_counts(
-    model: MixtureModel, executor: Executor, chunks: Chunks, rng: np.random.Generator, *, use_labels_alone: bool
+    model: MixtureModel,
+    executor: Executor,
+    chunks: Chunks,
+    rng: np.random.Generator,
+    *,
+    use_labels_alone: bool,
 ) -> Counts:
     """The labeled rows in their classes, and a few random rows (plus a pinch of everything) in each other component."""
     n = model.n_components
@@ -200,9 +224,7 @@ def _draw_seeds(
     return np.array(seeds, dtype=np.int64).reshape(-1, 2), per_component
 
 
-def params_from_resp(
-    model: MixtureModel, executor: Executor, chunks: Chunks, resp: FloatArray
-) -> MixtureParams:
+def params_from_resp(model: MixtureModel, executor: Executor, chunks: Chunks, resp: FloatArray) -> MixtureParams:
     """Parameters that given responsibilities of shape (n_rows, n_components) imply; labels win over them."""
 
     def resp_of(chunk: Chunk) -> FloatArray:
@@ -217,3 +239,63 @@ def params_from_resp(
 
     return model.solve(start_counts(model, executor, chunks, resp_of), None)
 
+
+# ---- seeds
+def _from_seeds(
+    kind: str, model: MixtureModel, executor: Executor, chunks: Chunks, rng: np.random.Generator
+) -> MixtureParams:
+    """Labeled rows in their classes, the others with the closest seed (or at random)."""
+    if not model.has_single_components:
+        raise InputError(
+            f"init={kind!r} needs one component per class. With n_components_per_class above 1 use 'labeled' or "
+            "'random'."
+        )
+    most = RESPONSIBLE_ROWS if kind == "responsibilities" else MOST_SEEDING_ROWS
+    few = some_rows(chunks, max(256, min(most, SEEDING_NUMBERS // row_width(chunks))), rng)
+    n = model.n_components
+    if kind == "responsibilities":
+        resp = rng.dirichlet(np.ones(n), few.n_rows)
+    else:
+        resp = np.full((few.n_rows, n), PINCH / n)
+        resp[np.arange(few.n_rows), _assignment(kind, model, few, rng)] += 1.0 - PINCH
+    return params_from_resp(softened(model), executor, few, resp)
+
+
+def _assignment(kind: str, model: MixtureModel, chunks: Chunks, rng: np.random.Generator) -> IntArray:
+    """The component of every row's closest seed; components with labels are seeded by the mean of their rows."""
+    weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight
+    places = coordinates(model, chunks)
+    wanting = _components_without_rows(model, chunks)
+    started = np.setdiff1d(np.arange(model.n_components), wanting)
+    open_weight, taken = weight, None
+    if started.size:
+        assert chunks.labels is not None
+        own = np.concatenate([labeled_resp(model, chunk, spread=False) for chunk in chunks]) * weight[:, None]
+        taken = averages(places, own[:, started])
+        unlabeled = chunks.labels.is_unlabeled()
+        open_weight = np.where(unlabeled, weight, 0.0) if (unlabeled & (weight > 0.0)).any() else weight
+    if kind == "random_from_data":
+        usable = np.flatnonzero(open_weight > 0.0)
+        size = min(wanting.size, usable.size)
+        chance = open_weight[usable] / open_weight.sum()
+        seeds = rng.choice(usable, size=size, replace=False, p=chance)
+    else:
+        seeds = spread_seeds(places, open_weight, wanting.size, rng, taken)
+    centers = at_rows(places, seeds)
+    if taken is not None:
+        centers = [np.concatenate(pair) for pair in zip(taken, centers, strict=True)]
+    if kind == "kmeans":
+        centers = lloyd(places, weight, centers, n_fixed=started.size)
+    return np.concatenate([started, wanting])[nearest(places, centers)]
+
+
+def softened(model: MixtureModel) -> MixtureModel:
+    """The model with at least a few pseudo-observations of everything, so that a start calls nothing impossible."""
+
+    def soft(prior: Any) -> Any:
+        if not isinstance(prior, PseudoCounts):
+            return prior
+        other = None if prior.other is None else np.maximum(prior.other, PSEUDO)
+        return replace(prior, alpha=np.maximum(prior.alpha, PSEUDO), other=other)
+
+    return replace(model, priors=tuple(soft(prior) for prior in model.priors))

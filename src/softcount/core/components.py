@@ -1,0 +1,138 @@
+"""Components after a fit: which are empty or have shrunk onto a few rows, and in which order they are named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from softcount._types import FloatArray, IntArray
+from softcount.core.counts import Counts
+from softcount.core.iterate import Fit
+from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams
+from softcount.families.categorical import Categorical
+from softcount.families.multinomial import Multinomial
+from softcount.families.statistics import Moments
+
+__all__ = [
+    "component_notes",
+    "component_weight",
+    "is_degenerate",
+    "order_by_column",
+    "order_by_size",
+    "reordered",
+]
+
+#: A component with less weight than this, in rows and as a share of all rows, is empty.
+EMPTY_ROWS = 1.0
+EMPTY_SHARE = 1e-3
+#: A variance this close to its floor, where the column's own is far above, belongs to a spike.
+NEAR_FLOOR = 3.0
+FAR_FROM_FLOOR = 1e3
+#: Without a floor: a variance that is this share of the column's own.
+SPIKE = 1e-8
+
+
+def component_weight(fit: Fit[MixtureParams]) -> FloatArray:
+    """Expected weight of the rows of each component."""
+    return np.asarray(fit.counts.parts[CLASSES].arrays()["weight"])
+
+
+def empty_components(fit: Fit[MixtureParams]) -> IntArray:
+    """Components that next to no row belongs to."""
+    weight = component_weight(fit)
+    return np.flatnonzero(weight < min(EMPTY_ROWS, EMPTY_SHARE * float(weight.sum())))
+
+
+def spikes(model: MixtureModel, fit: Fit[MixtureParams]) -> list[tuple[int, int]]:
+    """Components, with the block, whose covariance has collapsed although the data's has not."""
+    found = []
+    for b, (params, prior) in enumerate(zip(fit.params.blocks, model.priors, strict=True)):
+        part = fit.counts.parts[str(b)]
+        if not isinstance(part, Moments):
+            continue
+        floor = float(getattr(prior, "floor", None) or 0.0)
+        pooled: Any = part.pooled()
+        narrow = _collapsed_full(params["cov"], pooled, floor) if "cov" in params else None
+        if narrow is None:
+            narrow = _collapsed_diagonal(params["var"], pooled, floor)
+        if not narrow.all():
+            found += [(int(m), b) for m in np.flatnonzero(narrow)]
+    return found
+
+
+def _collapsed_diagonal(var: FloatArray, pooled: Moments, floor: float) -> FloatArray:
+    overall = pooled.scatter / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
+    spread = overall > FAR_FROM_FLOOR * floor
+    return np.asarray((spread & ((var <= NEAR_FLOOR * floor) | (var < SPIKE * overall))).any(axis=0))
+
+
+def _collapsed_full(cov: FloatArray, pooled: Moments, floor: float) -> FloatArray:
+    overall = pooled.scatter[0] / max(float(pooled.weight[0, 0]), 1e-300)
+    values = np.diagonal(overall)
+    scale = np.sqrt(np.where(values > 0.0, values, 1.0))
+    shape = scale[:, None] * scale
+    smallest = np.linalg.eigvalsh(cov / shape)[:, 0]
+    least = float(np.linalg.eigvalsh(overall / shape)[0])
+    narrow = smallest < SPIKE * max(least, SPIKE)
+    if floor > 0.0 and float(np.linalg.eigvalsh(overall)[0]) > FAR_FROM_FLOOR * floor:
+        narrow |= np.linalg.eigvalsh(cov)[:, 0] <= NEAR_FLOOR * floor
+    return np.asarray(narrow)
+
+
+def is_degenerate(model: MixtureModel, fit: Fit[MixtureParams]) -> bool:
+    """Whether some component has shrunk onto a few rows, where the likelihood has no maximum."""
+    return bool(spikes(model, fit))
+
+
+def component_notes(model: MixtureModel, fit: Fit[MixtureParams], names: list[Any]) -> list[str]:
+    """What to tell the user about components that are empty or have shrunk onto a few rows."""
+    notes = []
+    weight = component_weight(fit)
+    for m in empty_components(fit):
+        notes.append(
+            f"component {names[m]!r} is empty: its expected weight is {weight[m]:.3g} of {weight.sum():.6g} rows. Its "
+            "parameters are those of the prior and mean nothing; use fewer components, or other starts"
+        )
+    for m in dict.fromkeys(component for component, _ in spikes(model, fit)):
+        notes.append(
+            f"component {names[m]!r} has shrunk onto {weight[m]:.3g} rows: its variance is at the floor that keeps the "
+            "likelihood finite. Use fewer components, a larger floor (reg_covar), or a tied or diagonal covariance"
+        )
+    return notes
+
+
+def reordered(model: MixtureModel, fit: Fit[MixtureParams], order: IntArray) -> tuple[MixtureModel, Fit[MixtureParams]]:
+    """The same fit with its components in the given order (one component per class)."""
+    if np.array_equal(order, np.arange(model.n_components)):
+        return model, fit
+    priors = tuple(prior.take(order) for prior in model.priors)
+    class_prior = None if model.class_prior is None else model.class_prior[order]
+    model = replace(model, priors=priors, class_prior=class_prior)
+    blocks = tuple(f.take(p, order) for f, p in zip(model.families, fit.params.blocks, strict=True))
+    params = model.make_params(fit.params.log_weights[order], blocks)
+    parts: dict[str, Any] = dict(fit.counts.parts)
+    counts = Counts({name: part.take(order) for name, part in parts.items()}, fit.counts.objective)
+    return model, replace(fit, params=params, counts=counts)
+
+
+def order_by_size(fit: Fit[MixtureParams]) -> IntArray:
+    """Components from the largest to the smallest."""
+    return np.argsort(-fit.params.log_weights, kind="stable")
+
+
+def order_by_column(model: MixtureModel, params: MixtureParams, block: int, column: int) -> IntArray:
+    """Components by the expected value of a column, increasing (for categories: of their codes)."""
+    family, values = model.families[block], params.blocks[block]
+    mean: FloatArray
+    if isinstance(family, Categorical):
+        table = np.exp(values["log_prob"][family.offsets[column] : family.offsets[column + 1]])
+        mean = np.arange(table.shape[0], dtype=np.float64) @ table
+    elif "mean" in values:
+        mean = values["mean"][column]
+    elif isinstance(family, Multinomial):
+        mean = values["log_prob"][column]
+    else:
+        mean = family.mean_stats(values)[column, ..., 0]
+    return np.argsort(mean, kind="stable")

@@ -1,0 +1,264 @@
+"""Finding the maximum: many short starts, the best few run to the end, spread over threads.
+
+The likelihood of a mixture has many local maxima. Most starts show within a few iterations whether they lead to a good
+one, so all are run for a few, on some of the rows where there are many, and the best are run to the end. Neither what a
+start is nor which are kept depends on how many threads there are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from softcount._errors import InputError
+from softcount.core.chunks import Chunks
+from softcount.core.components import is_degenerate
+from softcount.core.execute import Executor, ThreadExecutor
+from softcount.core.iterate import Fit, Step, Stopping, iterate
+from softcount.core.mixture import MixtureModel, MixtureParams
+from softcount.core.start import softened
+from softcount.inputs.labels import Labels
+
+__all__ = ["Effort", "Found", "search"]
+
+#: A start: parameters, and a note where they had to be changed.
+Start = Callable[[], tuple[MixtureParams, str]]
+OnStep = Callable[[Step, MixtureParams], None]
+
+#: What a start may do wrong without taking the others with it.
+FAILURES = (InputError, np.linalg.LinAlgError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search.
+
+    Attributes
+    ----------
+    stopping : Stopping
+        Of the runs to the end.
+    accelerate : bool
+    annealing : tuple of float
+        Temperatures above one to run through, from hot to cold, before the last run at one.
+    n_final : int or None
+        How many of the starts are run to the end; ``None`` means all.
+    short_iter : int
+        Iterations of every start before they are compared.
+    """
+
+    stopping: Stopping
+    accelerate: bool = False
+    annealing: tuple[float, ...] = ()
+    n_final: int | None = None
+    short_iter: int = 15
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search ends with.
+
+    Attributes
+    ----------
+    best : Fit
+    objectives : tuple of float
+        Final objective of every start that was run to the end, minus infinity for one that failed.
+    n_tried : int
+        Starts there were.
+    notes : tuple of str
+    """
+
+    best: Fit[MixtureParams]
+    objectives: tuple[float, ...]
+    n_tried: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One start so far, or why it failed."""
+
+    fit: Fit[MixtureParams] | None
+    note: str = ""
+    failure: Exception | None = None
+
+    @property
+    def objective(self) -> float:
+        return -np.inf if self.fit is None else self.fit.objective
+
+
+def search(
+    model: MixtureModel,
+    executor: Executor,
+    chunks: Chunks,
+    starts: Sequence[Start],
+    effort: Effort,
+    *,
+    sample: Chunks | None = None,
+    on_step: OnStep | None = None,
+) -> Found:
+    """The best of the runs from ``starts``.
+
+    Parameters
+    ----------
+    model, executor, chunks
+        What is fitted, who runs its passes, and the rows.
+    starts : sequence of callables
+    effort : Effort
+    sample : Chunks or None
+        Some of the rows, to compare starts on where there are many; ``None`` means all.
+    on_step : callable or None
+    """
+    n_final = len(starts) if effort.n_final is None else min(effort.n_final, len(starts))
+    crew = _Crew(executor, chunks, on_step)
+    work = _Work(model, chunks, sample, effort)
+    if n_final == len(starts):
+        return _found(model, crew.map(work.whole, starts), len(starts))
+    runs = crew.map(work.begin, starts)
+    order = sorted(range(len(runs)), key=lambda i: (-runs[i].objective, i))
+    kept = [runs[i] for i in sorted(order[:n_final]) if runs[i].fit is not None]
+    ends = crew.map(work.finish, kept)
+    return _found(model, ends + [run for run in runs if run.fit is None], len(starts))
+
+
+def _found(model: MixtureModel, ends: list[_Run], n_tried: int) -> Found:
+    done = [run for run in ends if run.fit is not None]
+    failures = [run.failure for run in ends if run.failure is not None]
+    if not done:
+        raise InputError(f"All {n_tried} starts failed; the last one because: {failures[-1]}") from failures[-1]
+    notes = list(dict.fromkeys(run.note for run in done if run.note))
+    if failures:
+        notes.append(f"{len(failures)} of {n_tried} starts failed and were left out (last: {failures[-1]})")
+    fits = [run.fit for run in done if run.fit is not None]
+    sound = [fit for fit in fits if not is_degenerate(model, fit)] or fits
+    best = max(sound, key=lambda fit: fit.objective)
+    higher = sum(1 for fit in fits if fit.objective > best.objective)
+    if higher and len(sound) < len(fits):
+        notes.append(
+            f"{higher} of {n_tried} starts ended higher, but with a component that shrank onto a few rows; they were "
+            "passed over"
+        )
+    return Found(best, tuple(run.objective for run in ends), n_tried, tuple(notes))
+
+
+# ---- one start
+@dataclass(frozen=True)
+class _Work:
+    """What is done with one start."""
+
+    model: MixtureModel
+    chunks: Chunks
+    sample: Chunks | None
+    effort: Effort
+
+    def whole(self, start: Start, executor: Executor, step: OnStep | None) -> _Run:
+        """Run a start to the end."""
+        try:
+            params, note = start()
+            return _Run(self._to_the_end(params, executor, step), note)
+        except FAILURES as error:
+            return _Run(None, failure=error)
+
+    def begin(self, start: Start, executor: Executor, step: OnStep | None) -> _Run:
+        """Run a start for a few iterations."""
+        stopping = Stopping(self.effort.short_iter, 1e-5)
+        rows = self.chunks if self.sample is None else self.sample
+        try:
+            params, note = start()
+            return _Run(iterate(self.model, executor, rows, params, stopping, on_step=step), note)
+        except FAILURES as error:
+            return _Run(None, failure=error)
+
+    def finish(self, run: _Run, executor: Executor, step: OnStep | None) -> _Run:
+        """Carry a short run on to the end."""
+        assert run.fit is not None
+        if run.fit.interrupted:
+            return run
+        partly = self.sample is not None
+        # A run on some of the rows may have missed values that the others have.
+        params = softened(self.model).solve(run.fit.counts, None) if partly else run.fit.params
+        try:
+            end = self._to_the_end(params, executor, step)
+        except FAILURES as error:
+            return _Run(None, run.note, error)
+        return _Run(end if partly else _joined(run.fit, end), run.note)
+
+    def _to_the_end(self, start: MixtureParams, executor: Executor, step: OnStep | None) -> Fit[MixtureParams]:
+        """Run at every temperature in turn, each from where the last one ended; the last at the model's own."""
+        params, effort = start, self.effort
+        if effort.annealing:
+            mild = replace(effort.stopping, tol=max(effort.stopping.tol, 1e-5))
+            rows = _with_labels(self.chunks, self.model.n_classes)
+            for temperature in effort.annealing:
+                hot = replace(self.model, temperature=self.model.temperature * temperature)
+                run = iterate(hot, executor, rows, params, mild, on_step=step)
+                params = run.params
+                if run.interrupted:
+                    return run
+        return iterate(
+            self.model,
+            executor,
+            self.chunks,
+            params,
+            effort.stopping,
+            accelerate=effort.accelerate,
+            on_step=step,
+        )
+
+
+def _with_labels(chunks: Chunks, n_classes: int) -> Chunks:
+    """The rows with labels, all missing where there are none: temperatures are for rows without a label."""
+    if chunks.labels is not None:
+        return chunks
+    none = Labels(np.full(chunks.n_rows, -1, dtype=np.int32), n_classes)
+    return Chunks(chunks.blocks, none, chunks.weight, rows_per_chunk=chunks.rows_per_chunk)
+
+
+def _joined(first: Fit[MixtureParams], last: Fit[MixtureParams]) -> Fit[MixtureParams]:
+    """One run out of two that follow one another."""
+    offset, seconds = first.n_iter, first.history[-1].seconds
+    moved = tuple(
+        step._replace(iteration=step.iteration + offset, seconds=step.seconds + seconds) for step in last.history[1:]
+    )
+    return replace(last, n_iter=first.n_iter + last.n_iter, history=first.history + moved)
+
+
+class _Crew:
+    """Runs a task on every item: in threads, one item each, or one after the other with all threads inside."""
+
+    def __init__(self, executor: Executor, chunks: Chunks, on_step: OnStep | None) -> None:
+        self.executor = executor
+        self.on_step = on_step
+        jobs = executor.n_jobs if isinstance(executor, ThreadExecutor) else 1
+        # Few large items share the memory better when each has all the threads.
+        self.jobs = 1 if len(chunks) >= 2 * jobs else jobs
+        self.stopped = threading.Event()
+
+    def map(self, task: Callable[[Any, Executor, OnStep | None], _Run], items: Sequence[Any]) -> list[_Run]:
+        """The results in the order of the items; Ctrl-C ends every run after its iteration."""
+        if self.jobs == 1 or len(items) == 1:
+            results = []
+            for item in items:
+                results.append(task(item, self.executor, self.on_step))
+                fit = results[-1].fit
+                if fit is not None and fit.interrupted:
+                    break
+            return results
+        alone = ThreadExecutor(1)
+        with ThreadPoolExecutor(min(self.jobs, len(items))) as pool:
+            futures: list[Future[_Run]] = [pool.submit(task, item, alone, self._step) for item in items]
+            try:
+                return [future.result() for future in futures]
+            except KeyboardInterrupt:
+                self.stopped.set()
+                return [future.result() for future in futures]
+
+    def _step(self, step: Step, params: MixtureParams) -> None:
+        if self.stopped.is_set():
+            raise KeyboardInterrupt
+        if self.on_step is not None:
+            self.on_step(step, params)
