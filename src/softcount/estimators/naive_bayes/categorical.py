@@ -217,7 +217,8 @@ class CategoricalNB(DiscreteNaiveBayes):
                 f"not seen in training (0 to {int(n_values[column]) - 1} were). Use handle_unknown='ignore' to leave "
                 "such cells out, or 'smooth' to give them a small probability."
             )
-        return np.where(unknown, n_values if family.with_unseen else -1, codes).astype(np.int32)
+        wide = codes.astype(np.int32)
+        return np.where(unknown, n_values.astype(np.int32) if family.with_unseen else np.int32(-1), wide)
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (self._counted_family,)
