@@ -4,21 +4,23 @@ Every distribution here is
 
 .. math:: p(x \mid \eta) = h(x) \exp\bigl(\eta^\top u(x) - A(\eta)\bigr),
 
-with natural parameter :math:`\eta` (:meth:`Family.natural`), sufficient statistic :math:`u` (:meth:`Family.stats`),
-base measure :math:`h` (:meth:`Family.log_base` is its logarithm) and log-normalizer :math:`A`
-(:meth:`Family.log_normalizer`). A family holds no data. Its parameters are a dictionary of arrays of one shape, so one
-call serves a single distribution as well as a table of them; :meth:`Family.natural` and :meth:`Family.stats` add a last
-axis over the components of :math:`u`.
+with natural parameter :math:`\eta` (:meth:`Family.natural`), sufficient statistic :math:`u`
+(:meth:`Family.stats`), base measure :math:`h` (:meth:`Family.log_base` is its logarithm) and log-normalizer
+:math:`A` (:meth:`Family.log_normalizer`). A family holds no data. Its parameters are a dictionary of arrays
+of one shape, so one call serves a single distribution as well as a table of them; :meth:`Family.natural`
+and :meth:`Family.stats` add a last axis over the components of :math:`u`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from softcount._errors import InputError
 from softcount._types import FloatArray
 
 __all__ = ["Family", "Params"]
@@ -36,7 +38,10 @@ class Family(ABC):
     support: ClassVar[str]
     #: Axes of one observation: 0 for a number, 1 for a vector.
     event_ndim: ClassVar[int] = 0
+    #: Some value of the support; it stands in for others while a formula is evaluated that they would upset.
+    inner_point: ClassVar[float] = 1.0
 
+    # ---- what a family defines ----------------------------------------------------------------------------
     @abstractmethod
     def natural(self, params: Params) -> FloatArray:
         r""":math:`\eta`, with the components of the statistic on the last axis."""
@@ -51,7 +56,7 @@ class Family(ABC):
 
     @abstractmethod
     def stats(self, x: ArrayLike) -> FloatArray:
-        """:math:`u(x)`, with its components on the last axis."""
+        """:math:`u(x)`, with its components on the last axis; of a value outside the support, anything."""
 
     @abstractmethod
     def log_base(self, x: ArrayLike) -> FloatArray:
@@ -67,7 +72,11 @@ class Family(ABC):
 
     @abstractmethod
     def from_mean_stats(self, mean: ArrayLike) -> Params:
-        r"""The parameters whose :math:`E[u(x)]` is ``mean``: maximum likelihood from averaged statistics."""
+        r"""The parameters whose :math:`E[u(x)]` is ``mean``: maximum likelihood from averaged statistics.
+
+        Where ``mean`` lies on the boundary (a constant column) and no member of the family has it, the
+        nearest member inside the limits that the family documents.
+        """
 
     @abstractmethod
     def sample(
@@ -79,14 +88,50 @@ class Family(ABC):
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Which values the family can produce (missing values count as possible)."""
 
+    def missing(self, x: ArrayLike) -> NDArray[np.bool_]:
+        """Which values are missing: NaN."""
+        x = np.asarray(x)
+        return np.asarray(np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, dtype=bool))
+
+    # ---- what follows from it -----------------------------------------------------------------------------
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
-        r""":math:`\log p(x) = \eta^\top u(x) - A(\eta) + \log h(x)`."""
+        r""":math:`\log p(x) = \eta^\top u(x) - A(\eta) + \log h(x)`.
+
+        Minus infinity outside the support. A missing value has log-probability zero: it could be anything,
+        and everything together has probability one.
+        """
         natural = self.natural(params)
-        stats = self.stats(x)
+        log_normalizer = self.log_normalizer(natural)
+        return self.on_support(x, lambda v: inner(self.stats(v), natural) - log_normalizer + self.log_base(v))
+
+    def on_support(self, x: ArrayLike, log_density: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """``log_density`` of the numbers inside the support, minus infinity outside, zero where missing."""
+        x = np.asarray(x)
+        missing = self.missing(x)
+        known = self.in_support(x) & ~missing
+        inside = log_density(np.where(known, x, self.inner_point).astype(np.float64))
+        return np.asarray(np.where(known, inside, np.where(missing, 0.0, -np.inf)))
+
+    def entropy(self, params: Params) -> FloatArray:
+        r""":math:`-E[\log p(x)] = A(\eta) - \eta^\top E[u(x)] - E[\log h(x)]` in nats."""
+        natural = self.natural(params)
+        explained = inner(self.mean_stats(params), natural)
+        return np.asarray(self.log_normalizer(natural) - explained - self.mean_log_base(params))
+
+    def mean_log_base(self, params: Params) -> FloatArray:
+        r""":math:`E[\log h(x)]`; zero where :math:`h = 1`."""
+        return np.zeros(np.shape(self.log_normalizer(self.natural(params))))
+
+    def kl(self, params: Params, other: Params) -> FloatArray:
+        r"""Divergence of ``params`` from ``other``, never negative.
+
+        .. math:: \mathrm{KL}(p \,\|\, q) = (\eta_p - \eta_q)^\top E_p[u(x)] - A(\eta_p) + A(\eta_q)
+        """
+        natural, natural_other = self.natural(params), self.natural(other)
         with np.errstate(invalid="ignore"):
-            terms = np.where(stats == 0.0, 0.0, stats * natural)
-        inside = terms.sum(axis=-1) - self.log_normalizer(natural)
-        return np.asarray(inside + self.log_base(x))
+            gap = inner(self.mean_stats(params), natural - natural_other)
+            gap = gap - self.log_normalizer(natural) + self.log_normalizer(natural_other)
+        return np.maximum(gap, 0.0)
 
     def fit(self, x: ArrayLike, weight: ArrayLike | None = None) -> Params:
         """Maximum likelihood from observations along the first axis, by matching the averaged statistics.
@@ -94,15 +139,48 @@ class Family(ABC):
         Parameters
         ----------
         x : array-like
-            Observations along the first axis.
+            Observations along the first axis. Missing numbers are left out; vectors must be complete.
         weight : array-like of shape (n_samples,), optional
-            Weight of each observation.
+            Weight of each observation; ``k`` means ``k`` copies of it.
         """
-        stats = self.stats(x)
-        if weight is None:
-            return self.from_mean_stats(stats.mean(axis=0))
-        share = np.asarray(weight, dtype=np.float64)
-        return self.from_mean_stats(np.tensordot(share, stats, axes=(0, 0)) / share.sum())
+        x, share = self.checked(x, weight)
+        missing = self.missing(x)
+        if self.event_ndim:
+            return self.from_mean_stats(np.tensordot(share, self.stats(x), axes=(0, 0)) / share.sum())
+        share = np.where(missing, 0.0, share.reshape(-1, *(1,) * (x.ndim - 1)))
+        stats = self.stats(np.where(missing, self.inner_point, x))
+        total = share.sum(axis=0)
+        if np.any(total <= 0.0):
+            raise InputError(f"A {self.name} distribution cannot be fitted to missing values alone.")
+        return self.from_mean_stats((share[..., None] * stats).sum(axis=0) / total[..., None])
+
+    def checked(self, x: ArrayLike, weight: ArrayLike | None) -> tuple[NDArray[Any], FloatArray]:
+        """Observations that the family can produce, and one weight for each of them, or an error."""
+        x = np.asarray(x)
+        wrong = ~self.in_support(x)
+        if wrong.any():
+            where = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise InputError(f"x{list(where)} is {x[where]!r}, but a {self.name} value is {self.support}.")
+        if self.event_ndim and self.missing(x).any():
+            row = int(np.argwhere(self.missing(x))[0][0])
+            raise InputError(
+                f"Row {row} of x has missing entries. This takes complete vectors only: leave the row out, "
+                "or fit a mixture of one component, which averages over what is missing."
+            )
+        if x.ndim <= self.event_ndim or x.shape[0] == 0:
+            raise InputError(f"x has shape {x.shape}; at least one observation along the first axis is needed.")
+        share = np.ones(x.shape[0]) if weight is None else np.asarray(weight, dtype=np.float64)
+        if share.shape != x.shape[:1] or not np.all(np.isfinite(share)) or np.any(share < 0.0):
+            raise InputError(f"weight must hold {x.shape[0]} finite numbers of zero or more, one per row of x.")
+        if not share.any():
+            raise InputError("All weights are zero: there is nothing to fit to.")
+        return x, share
+
+
+def inner(stats: FloatArray, natural: FloatArray) -> FloatArray:
+    """Inner product over the last axis in which zero times infinity is zero."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(stats == 0.0, 0.0, stats * natural).sum(axis=-1))
 
 
 def prepend_size(size: int | tuple[int, ...] | None, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log1p
 
 from softcount._types import FloatArray
-from softcount.families._base import Params, prepend_size
-from softcount.families.columns import PseudoCounts
+from softcount.families._base import Params, inner, prepend_size
+from softcount.families.columns import PseudoCounts, others_mean
 from softcount.families.linear import LinearFamily
+from softcount.families.supports import is_yes_or_no
 
 __all__ = ["Bernoulli"]
 
@@ -19,8 +20,8 @@ __all__ = ["Bernoulli"]
 class Bernoulli(LinearFamily):
     r"""Bernoulli: :math:`p(x) = \theta^x (1-\theta)^{1-x}`, :math:`\eta = \log\frac{\theta}{1-\theta}`.
 
-    Parameters are ``log_prob`` and ``log_not``, the logarithms of :math:`\theta` and :math:`1-\theta`, so that neither
-    tail loses digits.
+    Parameters are ``log_prob`` and ``log_not``, the logarithms of :math:`\theta` and :math:`1-\theta`, so
+    that neither tail loses digits.
 
     Examples
     --------
@@ -73,9 +74,19 @@ class Bernoulli(LinearFamily):
 
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
         r""":math:`x \log\theta + (1-x) \log(1-\theta)`, with zero times minus infinity taken as zero."""
-        x = np.asarray(x, dtype=np.float64)
-        inside = np.where(x == 1.0, params["log_prob"], params["log_not"])
-        return np.asarray(np.where(self.in_support(x), inside, -np.inf))
+        return self.on_support(x, lambda v: np.where(v == 1.0, params["log_prob"], params["log_not"]))
+
+    def kl(self, params: Params, other: Params) -> FloatArray:
+        r""":math:`\theta \log(\theta / \theta') + (1 - \theta) \log((1 - \theta) / (1 - \theta'))`."""
+        with np.errstate(invalid="ignore"):
+            gap = [params[name] - other[name] for name in ("log_prob", "log_not")]
+        share = [np.exp(params[name]) for name in ("log_prob", "log_not")]
+        return np.maximum(inner(np.stack(share, axis=-1), np.stack(gap, axis=-1)), 0.0)
+
+    def entropy(self, params: Params) -> FloatArray:
+        r""":math:`-\theta \log\theta - (1 - \theta) \log(1 - \theta)`."""
+        logs = np.stack([params["log_prob"], params["log_not"]], axis=-1)
+        return -inner(np.exp(logs), logs)
 
     def sample(
         self, params: Params, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
@@ -86,13 +97,15 @@ class Bernoulli(LinearFamily):
 
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Zero, one or missing."""
-        x = np.asarray(x)
-        known = (x == 0) | (x == 1)
-        return np.asarray(known | np.isnan(x) if x.dtype.kind == "f" else known)
+        return is_yes_or_no(x)
+
+    def standard(self) -> Params:
+        """Even odds."""
+        return self.parameters(0.5)
 
     # ---- columns of a block
     def table(self, params: Params) -> tuple[FloatArray, FloatArray | None]:
-        r"""Slopes :math:`\eta_{jk}`, constants :math:`\log(1-\theta_{jk})`; a certain one is left to must_be_one."""
+        r"""Slopes :math:`\eta_{jk}`, constants :math:`\log(1-\theta_{jk})`; certain ones: must_be_one."""
         certain = np.isneginf(params["log_not"])
         if not certain.any():
             return params["log_prob"] - params["log_not"], params["log_not"]
@@ -105,7 +118,7 @@ class Bernoulli(LinearFamily):
         return certain.astype(np.float64) if certain.any() else None
 
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
-        r""":math:`\theta_{jk} = (s_{jk} + a) / (w_{jk} + a + b)`; a column without any count gets one half."""
+        r""":math:`\theta_{jk} = (s_{jk} + a) / (w_{jk} + a + b)`; without any count one half."""
         ones = statistics["sum"] + prior.alpha
         other = prior.alpha if prior.other is None else prior.other
         zeros = np.maximum(statistics["weight"] - statistics["sum"], 0.0) + other
@@ -145,16 +158,11 @@ class Bernoulli(LinearFamily):
 
     def n_parameters(self, params: Params) -> int:
         """One per column and class."""
-        return int(params["log_prob"].size)
+        return params["log_prob"].size
 
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
         r"""Signed :math:`\mathrm{KL}(\theta_{jk} \,\|\, \theta_{j,-k})`."""
-        theta = np.exp(params["log_prob"])
-        share = class_weight / class_weight.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rest = np.where(share < 1.0, ((theta @ share)[:, None] - share * theta) / (1.0 - share), theta)
-            rest = np.clip(rest, 0.0, 1.0)
-            gap = np.where(theta > 0.0, theta * (params["log_prob"] - np.log(rest)), 0.0)
-            gap = gap + np.where(theta < 1.0, (1.0 - theta) * (params["log_not"] - log1p(-rest)), 0.0)
-        return np.asarray(np.where(theta >= rest, gap, -gap))
-
+        with np.errstate(divide="ignore"):
+            rest = {name: np.log(others_mean(np.exp(logs), class_weight)) for name, logs in params.items()}
+        gap = self.kl(params, rest)
+        return np.where(params["log_prob"] >= rest["log_prob"], gap, -gap)

@@ -1,8 +1,8 @@
 """Blocks: the columns of a table that share one family, in the layout its kernels want.
 
-A block is a view, never a copy: ``block.rows(start, stop)`` gives the same columns for some rows. Missing cells are
-NaN in a :class:`DenseBlock`, -1 in a :class:`CodesBlock`, and the pattern of ``missing`` in a :class:`SparseBlock`;
-they carry no weight anywhere.
+A block is a view, never a copy: ``block.rows(start, stop)`` gives the same columns for some rows. Missing
+cells are NaN in a :class:`DenseBlock`, -1 in a :class:`CodesBlock`, and the pattern of ``missing`` in a
+:class:`SparseBlock`; they carry no weight anywhere.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ class DenseBlock:
 
     @property
     def n_rows(self) -> int:
+        """Rows."""
         return int(self.values.shape[0])
 
     @property
     def n_columns(self) -> int:
+        """Columns."""
         return int(self.values.shape[1])
 
     def rows(self, start: int, stop: int) -> DenseBlock:
@@ -70,7 +72,7 @@ class DenseBlock:
 
 @dataclass(frozen=True)
 class SparseBlock:
-    """Numbers in compressed sparse rows; the rows are ``indptr[i]:indptr[i + 1]`` of the full ``indices`` and ``data``.
+    """Numbers in compressed sparse rows: row ``i`` is ``indptr[i]:indptr[i + 1]`` of the entries.
 
     Attributes
     ----------
@@ -96,10 +98,12 @@ class SparseBlock:
 
     @property
     def has_missing(self) -> bool:
+        """Whether any cell of the whole table's block is missing."""
         return self.missing is not None
 
     @property
     def n_rows(self) -> int:
+        """Rows."""
         return int(self.indptr.shape[0]) - 1
 
     def rows(self, start: int, stop: int) -> SparseBlock:
@@ -131,10 +135,12 @@ class CodesBlock:
 
     @property
     def n_rows(self) -> int:
+        """Rows."""
         return int(self.codes.shape[0])
 
     @property
     def n_columns(self) -> int:
+        """Columns."""
         return int(self.codes.shape[1])
 
     def rows(self, start: int, stop: int) -> CodesBlock:
@@ -143,5 +149,3 @@ class CodesBlock:
 
 
 Block: TypeAlias = DenseBlock | SparseBlock | CodesBlock
-
-

@@ -11,20 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from softcount import kernels
 from softcount._types import CodesArray, FloatArray, IntArray
-from softcount.families._base import Params, prepend_size
+from softcount.families._base import Params, inner, prepend_size
 from softcount.families.blocks import Block, CodesBlock
-from softcount.families.columns import ColumnFamily, PseudoCounts
+from softcount.families.columns import ColumnFamily, PseudoCounts, opposed, others_mean
 from softcount.families.statistics import Sums
+from softcount.families.supports import is_count
 
 __all__ = ["Categorical"]
 
 
 @dataclass(frozen=True)
 class Categorical(ColumnFamily):
-    r"""Categorical: :math:`p(x = v) = \theta_v`, :math:`\eta_v = \log\theta_v`, :math:`u(x)` the indicator vector.
+    r"""Categorical: :math:`p(x = v) = \theta_v`, :math:`\eta_v = \log\theta_v`, :math:`u` indicators.
 
-    As a single distribution the values run along the last axis of ``log_prob``. As the model of a block the columns'
-    values are concatenated: ``log_prob`` has shape ``(sum of n_values, n_classes)``.
+    As a single distribution the values run along the last axis of ``log_prob``. As the model of a block the
+    columns' values are concatenated: ``log_prob`` has shape ``(sum of n_values, n_classes)``.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ class Categorical(ColumnFamily):
 
     name = "categorical"
     support = "codes 0, 1, 2, ... of its values"
+    inner_point = 0.0
 
     def parameters(self, prob: ArrayLike) -> Params:
         """Parameters from the probabilities of the values, along the last axis."""
@@ -66,10 +68,13 @@ class Categorical(ColumnFamily):
         return np.asarray(np.logaddexp.reduce(np.asarray(natural, dtype=np.float64), axis=-1))
 
     def stats(self, x: ArrayLike, n_values: int | None = None) -> FloatArray:
-        """Indicators of the values."""
+        """Indicators of the values: as many as ``n_values``, as the family's one column has, or as occur."""
         x = np.asarray(x)
-        size = int(np.nanmax(x)) + 1 if n_values is None else n_values
-        return np.asarray(x[..., None] == np.arange(size), dtype=np.float64)
+        if n_values is None and len(self.n_values) == 1:
+            n_values = self.n_values[0]
+        if n_values is None:
+            n_values = int(x.max(initial=0, where=~self.missing(x))) + 1
+        return np.asarray(x[..., None] == np.arange(n_values), dtype=np.float64)
 
     def log_base(self, x: ArrayLike) -> FloatArray:
         """Zero on the values."""
@@ -89,15 +94,16 @@ class Categorical(ColumnFamily):
         return self.parameters(mean)
 
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
-        r""":math:`\log\theta_x`; minus infinity for a value outside the table."""
+        r""":math:`\log\theta_x`; minus infinity for a value outside the table, zero where missing."""
         table = params["log_prob"]
         x = np.asarray(x)
-        inside = (x >= 0) & (x < table.shape[-1])
+        missing = self.missing(x)
+        inside = (x >= 0) & (x < table.shape[-1]) & self.in_support(x) & ~missing
         index = np.where(inside, x, 0).astype(np.int64)
         shape = np.broadcast_shapes(index.shape, table.shape[:-1])
         rows = np.broadcast_to(table, (*shape, table.shape[-1]))
         chosen = np.take_along_axis(rows, np.broadcast_to(index, shape)[..., None], axis=-1)[..., 0]
-        return np.where(np.broadcast_to(inside, shape), chosen, -np.inf)
+        return np.where(inside, chosen, np.where(missing, 0.0, -np.inf))
 
     def sample(
         self, params: Params, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
@@ -110,8 +116,21 @@ class Categorical(ColumnFamily):
 
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Whole numbers of zero or more; -1 and NaN mean missing."""
-        x = np.asarray(x)
-        return np.asarray(((x >= -1) & (x == np.floor(x))) | np.isnan(x) if x.dtype.kind == "f" else x >= -1)
+        return is_count(x) | self.missing(x)
+
+    def missing(self, x: ArrayLike) -> NDArray[np.bool_]:
+        """-1 and NaN."""
+        return np.asarray(super().missing(x) | (np.asarray(x) == -1))
+
+    def standard(self) -> Params:
+        """Equal shares of the values of the family's columns, or of two."""
+        return self.parameters(np.full(max(self.n_values, default=2), 1.0 / max(self.n_values, default=2)))
+
+    def kl(self, params: Params, other: Params) -> FloatArray:
+        r""":math:`\sum_v \theta_v \log(\theta_v / \theta'_v)`."""
+        with np.errstate(invalid="ignore"):
+            gap = params["log_prob"] - other["log_prob"]
+        return np.maximum(inner(np.exp(params["log_prob"]), gap), 0.0)
 
     # ---- columns of a block
     @cached_property
@@ -127,8 +146,15 @@ class Categorical(ColumnFamily):
 
     def column_sums(self, table: FloatArray) -> FloatArray:
         """Sums over each column's values, repeated for every value."""
-        sums = np.add.reduceat(table, self.offsets[:-1], axis=0)
-        return np.repeat(sums, np.diff(self.offsets), axis=0)
+        return np.repeat(self._per_column(table), np.diff(self.offsets), axis=0)
+
+    def _per_column(self, table: FloatArray) -> FloatArray:
+        """Sums over each column's values; zero for a column without any."""
+        sizes = np.diff(self.offsets)
+        sums = np.zeros((len(sizes), table.shape[1]))
+        if sizes.any():
+            sums[sizes > 0] = np.add.reduceat(table, self.offsets[:-1][sizes > 0], axis=0)
+        return sums
 
     def room_for(self, old: Categorical, counts: FloatArray) -> FloatArray:
         """Counts under the ``old`` numbers of values, laid out for this family's larger ones."""
@@ -146,14 +172,14 @@ class Categorical(ColumnFamily):
         return CategoricalTally(self.offsets, n_classes)
 
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
-        r""":math:`\theta_{jvk} = (s_{jvk} + a) / (w_{jk} + a v_j)`; a column without any count gets equal shares."""
+        r""":math:`\theta_{jvk} = (s_{jvk} + a) / (w_{jk} + a v_j)`; without any count equal shares."""
         smoothed = statistics["count"] + prior.alpha
         seen = smoothed.copy()
         seen[self.unseen_rows] = 0.0
         total = self.column_sums(seen)
         sizes = np.repeat(np.asarray(self.n_values, dtype=np.float64), np.diff(self.offsets))[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.where(total > 0.0, np.log(smoothed) - np.log(total), -np.log(sizes))
+            log_prob = np.where(total > 0.0, np.log(smoothed) - np.log(total), -np.log(np.maximum(sizes, 1.0)))
         return {"log_prob": log_prob}
 
     def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
@@ -186,7 +212,7 @@ class Categorical(ColumnFamily):
 
     def n_parameters(self, params: Params) -> int:
         """All but one value per column and class."""
-        return int(sum(v - 1 for v in self.n_values) * params["log_prob"].shape[-1])
+        return sum(max(v - 1, 0) for v in self.n_values) * int(params["log_prob"].shape[-1])
 
     def draw(self, params: Params, codes: CodesArray, rng: np.random.Generator) -> NDArray[Any]:
         """Rows of codes."""
@@ -201,26 +227,26 @@ class Categorical(ColumnFamily):
         """Evidence per cell."""
         cells = np.zeros(block.codes.shape)
         for j in range(block.n_columns):
-            known = np.flatnonzero((block.codes[:, j] >= 0) & (block.codes[:, j] < np.diff(self.offsets)[j]))
-            rows = params["log_prob"][self.offsets[j] + block.codes[known, j].astype(np.int64)]
-            share = weights[known]
-            with np.errstate(invalid="ignore"):
-                cells[known, j] = np.where(share == 0.0, 0.0, share * rows).sum(axis=1)
+            codes = block.codes[:, j].astype(np.int64)
+            known = np.flatnonzero((codes >= 0) & (codes < self.offsets[j + 1] - self.offsets[j]))
+            evidence = params["log_prob"][self.offsets[j] + codes[known]]
+            for k in range(weights.shape[1]):
+                more = inner(weights[known, k, None], evidence[:, k, None])
+                cells[known, j] = opposed(cells[known, j], more)
         return cells, np.zeros(block.n_rows)
 
     def value_telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
-        r"""What each value adds to the divergence of the class from the others, shape (sum of n_values, K)."""
+        r"""What each value adds to the divergence of the class from the others."""
         theta = np.exp(params["log_prob"])
-        share = class_weight / class_weight.sum()
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = np.where(share < 1.0, ((theta @ share)[:, None] - share * theta) / (1.0 - share), theta)
-            gap = np.where(theta > 0.0, theta * (params["log_prob"] - np.log(np.maximum(rest, 0.0))), 0.0)
+            log_rest = np.log(others_mean(theta, class_weight))
+            gap = np.where(theta > 0.0, theta * (params["log_prob"] - log_rest), 0.0)
         gap[self.unseen_rows] = 0.0
         return np.asarray(gap)
 
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
         """Divergence of each column's distribution in the class from that in the others."""
-        return np.asarray(np.add.reduceat(self.value_telling(params, class_weight), self.offsets[:-1], axis=0))
+        return self._per_column(self.value_telling(params, class_weight))
 
 
 class CategoricalScorer:

@@ -1,8 +1,8 @@
 """How a family models a block of columns, one distribution per column and class.
 
-:class:`ColumnFamily` does it for any one-dimensional family through its density and its sufficient statistic; families
-whose score is linear in the data (:mod:`softcount.families.linear`), the Gaussian and the categorical family replace the
-slow parts by kernels. Four objects take part in a pass over the rows:
+:class:`ColumnFamily` does it for any one-dimensional family through its density and its sufficient
+statistic; families whose score is linear in the data (:mod:`softcount.families.linear`), the Gaussian and
+the categorical family replace the slow parts by kernels. Four objects take part in a pass over the rows:
 
 ``family.scorer(params)``
     prepared tables; ``scorer.add(block, out)`` adds the log-density of every row under every class.
@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
 from softcount._types import CodesArray, FloatArray, IntArray
-from softcount.families._base import Family, Params
+from softcount.families._base import Family, Params, inner
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
 from softcount.families.statistics import Statistics, Sums
 
@@ -60,15 +60,19 @@ class BlockTally(Protocol):
 class PseudoCounts:
     """Conjugate prior as ``alpha`` pseudo-observations per column and class.
 
+    Solving with it gives the mean of the conjugate posterior whose prior counts are ``alpha``, which is
+    also the mode under prior counts one larger; :mod:`softcount.families.priors` states both and converts.
+
     Attributes
     ----------
     alpha : array broadcastable to (n_features, n_classes)
-        For a Bernoulli column the pseudo-observations of 1, for a categorical or multinomial one those of each value or
-        word, for other families pseudo-rows whose statistics are the column's overall mean.
+        For a Bernoulli column the pseudo-observations of 1, for a categorical or multinomial one those of
+        each value or word, for other families pseudo-rows whose statistics are the column's overall mean.
     other : array or None
         For a Bernoulli column the pseudo-observations of 0; ``None`` means as many as of 1.
     center : array of shape (n_features, n_stats) or None
-        The statistics of a pseudo-row, where the family needs them (see :meth:`ColumnFamily.anchored`).
+        The statistics of a pseudo-row, where the family needs them (see :meth:`ColumnFamily.anchored`); may
+        have one row for all columns.
     """
 
     alpha: FloatArray
@@ -81,8 +85,8 @@ class PseudoCounts:
         def pick(array: FloatArray | None) -> FloatArray | None:
             return array if array is None or array.ndim < 2 or array.shape[-1] == 1 else array[..., classes]
 
-        alpha = pick(self.alpha)
-        assert alpha is not None  # noqa: S101
+        alpha = pick(np.asarray(self.alpha))
+        assert alpha is not None
         return replace(self, alpha=alpha, other=pick(self.other))
 
 
@@ -103,50 +107,61 @@ class ColumnFamily(Family):
     reads_sparse = False
     #: Whether a row is a bag of repeatable events, whose repetitions are worth less than as many different rows.
     counts_repetitions = False
+    #: The class of prior that :meth:`solve` takes.
+    prior_class: ClassVar[type[Any]] = PseudoCounts
 
-    # ---- the density of rows ------------------------------------------------------------------------------------
+    @abstractmethod
+    def standard(self) -> Params:
+        """A plain member of the family: what a column without a single observed value gets."""
+
+    # ---- the density of rows ------------------------------------------------------------------------------
     def scorer(self, params: Params) -> Scorer:
         """Tables prepared for scoring blocks under ``params``."""
         return _DensityScorer(self, params)
 
     def row_base(self, block: Block) -> FloatArray | None:
-        r"""Class-independent :math:`\sum_j \log h(x_{ij})` that the scorer leaves out, or None if it leaves out none."""
+        r"""Class-independent :math:`\sum_j \log h(x_{ij})` that the scorer leaves out, or None."""
         return None
 
-    # ---- counting -----------------------------------------------------------------------------------------------
+    # ---- counting -----------------------------------------------------------------------------------------
     def tally(self, block: Block, n_classes: int, params: Params | None = None) -> BlockTally:
-        """An empty tally for blocks like ``block``; ``params`` are those the responsibilities come from, if any."""
+        """An empty tally for blocks like ``block``; ``params`` gave the responsibilities, if anything did."""
         return _StatsTally(self, block, n_classes)
 
-    # ---- solving ------------------------------------------------------------------------------------------------
+    # ---- solving ------------------------------------------------------------------------------------------
     def solve(self, statistics: Any, prior: Any, previous: Params | None = None) -> Params:
-        """Parameters that maximize the expected log-likelihood plus log-prior of ``statistics``.
+        r"""Parameters that maximize the expected log-likelihood plus log-prior of ``statistics``.
 
-        With :class:`PseudoCounts` the averaged statistics are those of the data and ``alpha`` pseudo-rows; a column
-        without any weight takes the overall mean (the limit of ever smaller ``alpha``).
+        .. math:: E_{jk}[u] = \frac{\sum_i r_{ik} u(x_{ij}) + \alpha \bar u_j}{w_{jk} + \alpha}
+
+        with :class:`PseudoCounts`: the averaged statistics are those of the data and of ``alpha``
+        pseudo-rows. A class without any weight in a column takes the overall mean (the limit of ever
+        smaller ``alpha``).
         """
         prior = self.anchored(prior, statistics.pooled())
-        total = np.moveaxis(statistics["stats"], 0, -1)
-        weight = statistics["weight"][..., None]
+        total, weight = _stats_and_weight(statistics)
         center = prior.center[:, None, :]
-        alpha = np.asarray(prior.alpha, dtype=np.float64)
-        alpha = np.broadcast_to(alpha, weight.shape[:-1])[..., None]
-        mass = weight + alpha
+        alpha = np.broadcast_to(prior.alpha, weight.shape)[..., None]
+        mass = weight[..., None] + alpha
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = np.where(mass > 0.0, (total + alpha * center) / mass, center)
         return self.from_mean_stats(self.inside(mean, center))
 
     def inside(self, mean: FloatArray, center: FloatArray) -> FloatArray:
-        """``mean`` moved off the boundary of the mean parameters where a family's density is not defined there."""
+        """``mean`` moved to where the family has a member, where only the overall mean can tell how far."""
         return mean
 
-    def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
-        """The prior with its pseudo-rows placed at the overall mean of the statistics, if it has no place yet."""
+    def anchored(self, prior: Any, pooled: Any) -> Any:
+        """The prior with its pseudo-rows at the overall mean of the statistics, if it has no place yet.
+
+        A column without any observed value is given the mean of the :meth:`standard` member.
+        """
         if prior.center is not None:
             return prior
-        total = np.moveaxis(pooled["stats"], 0, -1)[:, 0, :]
-        weight = pooled["weight"][:, :1]
-        return replace(prior, center=total / np.where(weight > 0.0, weight, 1.0))
+        total, weight = (array[:, 0] for array in _stats_and_weight(pooled))
+        observed = weight[:, None] > 0.0
+        mean = total / np.where(observed, weight[:, None], 1.0)
+        return replace(prior, center=np.where(observed, mean, self.mean_stats(self.standard())))
 
     def centered(self, prior: Any, pooled: Any) -> Any:
         """The prior with its mass kept and its center moved to the overall distribution ``pooled`` of the columns.
@@ -164,18 +179,22 @@ class ColumnFamily(Family):
         if prior.center is None or not np.any(prior.alpha):
             return 0.0
         natural = self.natural(params)
-        inside = np.sum(natural * prior.center[:, None, :], axis=-1) - self.log_normalizer(natural)
+        inside = inner(prior.center[:, None, :], natural) - self.log_normalizer(natural)
         alpha = np.broadcast_to(prior.alpha, inside.shape)
         return float(np.sum(np.where(alpha > 0.0, alpha * inside, 0.0)))
 
     def penalty(self, params: Params, prior: Any) -> FloatArray | None:
-        """What fitting subtracts from each row's log-density per class (variance floors), or None."""
+        """What fitting adds to the log-density of each row (or cell) in a class, or None: never positive.
+
+        Shape (n_classes,) for rows or (n_columns, n_classes) for observed cells. Variance floors are such
+        penalties.
+        """
         return None
 
-    # ---- bookkeeping --------------------------------------------------------------------------------------------
-    @abstractmethod
+    # ---- bookkeeping --------------------------------------------------------------------------------------
     def n_parameters(self, params: Params) -> int:
-        """Free parameters."""
+        """Free parameters: all of them, unless a family says otherwise."""
+        return sum(array.size for array in params.values())
 
     def take(self, params: Params, classes: IntArray) -> Params:
         """Parameters of the given classes, in that order."""
@@ -186,10 +205,11 @@ class ColumnFamily(Family):
         per_row = {name: np.moveaxis(array[..., codes], -1, 0) for name, array in params.items()}
         return self.sample(per_row, rng)
 
-    def column_scores(
-        self, params: Params, block: Any, weights: FloatArray
-    ) -> tuple[Any, FloatArray]:
-        r"""Evidence per cell, :math:`\sum_k a_{ik} \log p(x_{ij} \mid k)`, and per row what belongs to no cell.
+    def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
+        r"""Evidence per cell, :math:`\sum_k a_{ik} \log p(x_{ij} \mid k)`, and per row what has no cell.
+
+        A cell that is impossible under two classes with opposite :math:`a_{ik}` says nothing about them:
+        zero.
 
         Parameters
         ----------
@@ -208,27 +228,25 @@ class ColumnFamily(Family):
         for k in range(weights.shape[1]):
             chosen = np.flatnonzero(weights[:, k])
             scores = self.log_prob(values[chosen], self.take(params, np.array(k)))
-            cells[chosen] += weights[chosen, k, None] * scores
+            cells[chosen] = opposed(cells[chosen], weights[chosen, k, None] * scores)
         if block.missing is not None:
             cells[block.missing] = 0.0
         return cells, np.zeros(values.shape[0])
 
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
-        r"""How much each column speaks for each class: signed divergence from the other classes, shape (d, K).
+        r"""How much each column speaks for each class: signed divergence from the other classes.
 
-        The value is the divergence :math:`\mathrm{KL}(p_{jk} \,\|\, \bar p_{j,-k})` to the member of the family that
-        has the other classes' average statistics, negative where the column's first statistic is lower than theirs.
+        The value is the divergence :math:`\mathrm{KL}(p_{jk} \,\|\, \bar p_{j,-k})` from the member of the
+        family that has the other classes' average statistics, negative where the column's first statistic
+        is lower than theirs.
         """
         mean = self.mean_stats(params)
-        rest = _others_mean(mean, class_weight)
-        natural, natural_rest = self.natural(params), self.natural(self.from_mean_stats(self.inside(rest, mean)))
-        with np.errstate(invalid="ignore"):
-            gap = np.where(mean == 0.0, 0.0, (natural - natural_rest) * mean).sum(axis=-1)
-            divergence = gap - self.log_normalizer(natural) + self.log_normalizer(natural_rest)
+        rest = np.moveaxis(others_mean(np.moveaxis(mean, -1, 0), class_weight), 0, -1)
+        divergence = self.kl(params, self.from_mean_stats(self.inside(rest, mean)))
         return np.asarray(np.where(mean[..., 0] >= rest[..., 0], divergence, -divergence))
 
     def linear_form(self, params: Params) -> tuple[FloatArray, FloatArray] | None:
-        """``(coef (n_columns, n_classes), intercept (n_classes,))`` if the score is affine in x, else None."""
+        """Coefficients (n_columns, n_classes) and intercepts if the score is affine in x, else None."""
         return None
 
     def check_values(self, values: NDArray[Any], names: list[str], first_row: int = 0) -> None:
@@ -237,19 +255,36 @@ class ColumnFamily(Family):
         if wrong.any():
             row, column = (int(i) for i in np.argwhere(wrong)[0])
             raise InputError(
-                f"Row {row + first_row}, column {names[column]!r} holds {values[row, column]!r}, but a {self.name} "
-                f"column holds {self.support}. Correct the value, or give the column another family."
+                f"Row {row + first_row}, column {names[column]!r} holds {values[row, column]!r}, but a "
+                f"{self.name} column holds {self.support}. Correct the value, or give the column another "
+                "family."
             )
 
 
-def _others_mean(mean: FloatArray, class_weight: FloatArray) -> FloatArray:
-    """For each class the weighted mean of the other classes' statistics; its own where it is alone."""
-    share = class_weight / class_weight.sum()
-    total = np.einsum("jks,k->js", mean, share)[:, None, :]
-    rest = 1.0 - share
-    with np.errstate(divide="ignore", invalid="ignore"):
-        others = (total - share[:, None] * mean) / rest[:, None]
-    return np.where(rest[:, None] > 0.0, others, mean)
+def others_mean(table: FloatArray, class_weight: FloatArray) -> FloatArray:
+    """For each class the weighted mean of the other classes' columns of ``table``; its own if it is alone.
+
+    Sums over the others, instead of taking the class's own share from a total, keep exact zeros and every
+    digit.
+    """
+    share = np.repeat(np.asarray(class_weight, dtype=np.float64)[:, None], len(class_weight), axis=1)
+    np.fill_diagonal(share, 0.0)
+    total = share.sum(axis=0)
+    alone = total <= 0.0
+    share[:, alone] = np.eye(len(class_weight))[:, alone]
+    return np.asarray(table @ (share / np.where(alone, 1.0, total)))
+
+
+def opposed(evidence: FloatArray, more: FloatArray) -> FloatArray:
+    """The sum of two pieces of evidence, zero where they are infinite and opposed."""
+    with np.errstate(invalid="ignore"):
+        total = evidence + more
+    return np.where(np.isnan(total), 0.0, total)
+
+
+def _stats_and_weight(statistics: Any) -> tuple[FloatArray, FloatArray]:
+    """Summed statistics (n_columns, n_classes, n_stats) and their weight (n_columns, n_classes)."""
+    return np.moveaxis(statistics["stats"], 0, -1), statistics["weight"]
 
 
 class _DensityScorer:
@@ -273,20 +308,24 @@ class _StatsTally:
 
     def __init__(self, family: ColumnFamily, block: Block, n_classes: int) -> None:
         if isinstance(block, SparseBlock):
-            raise InputError(f"The {family.name} family reads dense columns; this block is sparse.")
+            raise InputError(
+                f"The {family.name} family reads dense columns; this block is sparse. Use X.toarray() or "
+                "give these columns a family that reads sparse ones (bernoulli, multinomial, poisson)."
+            )
         self.family = family
-        self.stats: FloatArray | None = None
+        n_stats = family.stats(np.full((1, 1), family.inner_point)).shape[-1]
+        self.stats = np.zeros((n_stats, block.n_columns, n_classes))
         self.weight = np.zeros((block.n_columns, n_classes))
 
     def add(self, block: DenseBlock, resp: FloatArray) -> None:
-        stats = self.family.stats(np.asarray(block.numbers, dtype=np.float64))
-        if self.stats is None:
-            self.stats = np.zeros((stats.shape[-1], *self.weight.shape))
+        values = np.asarray(block.numbers, dtype=np.float64)
         if block.missing is None:
             self.weight += resp.sum(axis=0)
+            stats = self.family.stats(values)
         else:
-            stats = np.where(block.missing[..., None], 0.0, stats)
             self.weight += (~block.missing).T.astype(np.float64) @ resp
+            stats = self.family.stats(np.where(block.missing, self.family.inner_point, values))
+            stats = np.where(block.missing[..., None], 0.0, stats)
         for component in range(stats.shape[-1]):
             self.stats[component] += stats[..., component].T @ resp
 
@@ -294,5 +333,4 @@ class _StatsTally:
         self.add(block, one_hot(codes, weight, self.weight.shape[1]))
 
     def statistics(self) -> Sums:
-        assert self.stats is not None  # noqa: S101  (every lane has a chunk)
-        return Sums({"stats": self.stats, "weight": self.weight})
+        return Sums({"stats": self.stats, "weight": self.weight}, signed=frozenset({"stats"}))

@@ -10,67 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from softcount import kernels
 from softcount._errors import InputError
-from softcount._types import CodesArray, FloatArray, IntArray
+from softcount._types import CodesArray, FloatArray
 from softcount.families._base import Params, prepend_size
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
-from softcount.families.columns import ColumnFamily
+from softcount.families.columns import ColumnFamily, others_mean
 from softcount.families.covariance import free_scatter, raised_variance
+from softcount.families.gamma_function import relative_gap
+from softcount.families.moment_prior import MomentPrior, as_column, with_pseudo_rows
 from softcount.families.statistics import Moments
+from softcount.families.supports import is_finite
 
 __all__ = ["Gaussian", "MomentPrior"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 #: Variances below this cannot be inverted; a column that is constant in exact arithmetic gets it.
 SMALLEST_VARIANCE = 1e-290
-
-
-@dataclass(frozen=True)
-class MomentPrior:
-    r"""Prior of means and variances: pseudo-rows, extra degrees of freedom, and a variance floor.
-
-    With the data's weight :math:`w`, mean and scatter merged with the prior's pseudo-rows (as
-    :class:`~softcount.families.statistics.Moments` merge), the variance is
-
-    .. math:: v = \frac{S + S_0}{w + \nu} + \varepsilon .
-
-    A variance that several classes or columns share has this prior once.
-
-    Attributes
-    ----------
-    weight, mean : float or array
-        Weight and mean of the pseudo-rows that the mean is drawn towards.
-    scatter, dof : float or array
-        :math:`S_0` and :math:`\nu`: numbers, arrays that broadcast to (n_columns, n_classes), or for full covariances
-        matrices and a :math:`\nu` per class. An infinite ``dof`` fixes the (co)variance at ``scatter``.
-    smoothing : float
-        The floor as a share of the largest variance of any column.
-    floor : float or None
-        The floor :math:`\varepsilon` itself; ``None`` means ``smoothing`` still has to be applied to the data.
-    bound : array of shape (n_columns,) or None
-        Smallest variances, as a constraint: see :mod:`softcount.families.covariance`.
-    relative : pair of arrays or None
-        What is to be added to ``scatter`` and ``dof`` per unit of the rows' total weight, once that is known.
-    """
-
-    weight: float | FloatArray = 0.0
-    mean: float | FloatArray = 0.0
-    scatter: float | FloatArray = 0.0
-    dof: float | FloatArray = 0.0
-    smoothing: float = 1e-9
-    floor: float | None = None
-    bound: FloatArray | None = None
-    relative: tuple[FloatArray, FloatArray] | None = None
-
-    def settled(self, total: float) -> MomentPrior:
-        """The prior with what it holds per unit of weight added for rows of weight ``total``."""
-        if self.relative is None:
-            return self
-        scatter, dof = self.relative
-        return replace(self, scatter=self.scatter + total * scatter, dof=self.dof + total * dof, relative=None)
-
-    def take(self, classes: IntArray) -> MomentPrior:
-        """The prior of the given classes: the same for all."""
-        return self
+#: Numbers beyond this have no square that could be summed.
+LARGEST_VALUE = 1e145
 
 
 @dataclass(frozen=True)
@@ -96,6 +52,7 @@ class Gaussian(ColumnFamily):
 
     name = "gaussian"
     support = "finite numbers"
+    prior_class = MomentPrior
 
     def parameters(self, mean: ArrayLike, var: ArrayLike) -> Params:
         """Parameters from mean and variance."""
@@ -145,9 +102,29 @@ class Gaussian(ColumnFamily):
 
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
         r""":math:`-\tfrac12\log(2\pi v) - (x-\mu)^2/(2v)`."""
-        x = np.asarray(x, dtype=np.float64)
-        deviation = x - params["mean"]
-        return np.asarray(-0.5 * (LOG_2PI + np.log(params["var"]) + deviation * deviation / params["var"]))
+        mean, var = params["mean"], params["var"]
+
+        def log_density(x: FloatArray) -> FloatArray:
+            with np.errstate(over="ignore"):
+                return np.asarray(-0.5 * (LOG_2PI + np.log(var) + (x - mean) ** 2 / var))
+
+        return self.on_support(x, log_density)
+
+    def fit(self, x: ArrayLike, weight: ArrayLike | None = None) -> Params:
+        """Mean and variance about it: the variance is taken after the mean, so that no digits cancel."""
+        x, share = self.checked(x, weight)
+        center = super().fit(x, share)["mean"]
+        moved = super().fit(x - center, share)
+        return {"mean": center + moved["mean"], "var": moved["var"]}
+
+    def entropy(self, params: Params) -> FloatArray:
+        r""":math:`\tfrac12 \log(2 \pi e v)`."""
+        return np.asarray(0.5 * (LOG_2PI + 1.0 + np.log(params["var"])))
+
+    def kl(self, params: Params, other: Params) -> FloatArray:
+        r""":math:`\tfrac12\bigl(v/v' - 1 - \log(v/v') + (\mu - \mu')^2 / v'\bigr)`."""
+        shift = (params["mean"] - other["mean"]) ** 2 / other["var"]
+        return np.asarray(0.5 * (relative_gap(params["var"], other["var"]) + shift))
 
     def sample(
         self, params: Params, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
@@ -158,8 +135,16 @@ class Gaussian(ColumnFamily):
 
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Finite or missing."""
-        x = np.asarray(x)
-        return np.asarray(~np.isinf(x) if x.dtype.kind == "f" else np.ones(x.shape, dtype=bool))
+        return is_finite(x)
+
+    def standard(self) -> Params:
+        """The standard normal distribution."""
+        return self.parameters(0.0, 1.0)
+
+    def check_values(self, values: NDArray[Any], names: list[str], first_row: int = 0) -> None:
+        """Refuse infinities, and numbers with squares that are too large to add up."""
+        super().check_values(values, names, first_row)
+        refuse_huge(values, names, first_row)
 
     # ---- columns of a block
     def scorer(self, params: Params) -> GaussianScorer:
@@ -194,7 +179,7 @@ class Gaussian(ColumnFamily):
         var = raised_variance(var, prior.bound, spherical=self.spherical)
         return {"mean": mean, "var": np.array(np.broadcast_to(np.maximum(var, SMALLEST_VARIANCE), mean.shape))}
 
-    def anchored(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
+    def anchored(self, prior: Any, pooled: Any) -> Any:
         """The prior settled for the rows' weight, and its floor: ``smoothing`` times the largest column's variance."""
         weight = pooled.weight[:, 0]
         prior = prior.settled(float(weight.max(initial=0.0)))
@@ -209,6 +194,7 @@ class Gaussian(ColumnFamily):
         if prior.relative is not None:
             return prior
         prior = self.anchored(prior, pooled)
+        assert isinstance(prior, MomentPrior)
         if np.any(prior.weight) or np.any(prior.scatter) or np.any(prior.dof):
             return prior
         weight = pooled.weight[:, :1]
@@ -221,14 +207,19 @@ class Gaussian(ColumnFamily):
         return prior.floor is None or prior.relative is not None
 
     def log_prior(self, params: Params, prior: MomentPrior) -> float:
-        r""":math:`-\sum \tfrac{\nu}{2}\log v + (S_0 + \kappa(\mu-m_0)^2)/(2v)`, up to a constant."""
+        r""":math:`-\sum \tfrac{\nu}{2}\log v + (S_0 + \nu\varepsilon + \kappa(\mu-m_0)^2)/(2v)`, up to a constant.
+
+        The floor :math:`\varepsilon` widens the prior's own rows as it does the data's, see :meth:`penalty`.
+        """
         mean, var = params["mean"], params["var"]
         # A shared variance has one prior, however many cells show it.
         free = var[: 1 if self.spherical else None, : 1 if self.shared else None]
         own = free_scatter(prior.scatter, shared=self.shared, spherical=self.spherical)
         dof = np.broadcast_to(prior.dof, free.shape)
-        spread = np.where(np.isinf(dof), 0.0, np.where(np.isinf(dof), 0.0, dof) * np.log(free) + own / free)
-        pull = prior.weight * (mean - _column(prior.mean)) ** 2 / var
+        finite = np.where(np.isinf(dof), 0.0, dof)
+        own = own + finite * (prior.floor or 0.0)
+        spread = np.where(np.isinf(dof), 0.0, finite * np.log(free) + own / free)
+        pull = as_column(prior.weight) * (mean - as_column(prior.mean)) ** 2 / var
         return float(-0.5 * (np.sum(spread) + np.sum(np.broadcast_to(pull, mean.shape))))
 
     def penalty(self, params: Params, prior: MomentPrior) -> FloatArray | None:
@@ -237,7 +228,7 @@ class Gaussian(ColumnFamily):
 
     def n_parameters(self, params: Params) -> int:
         """Means, and the variances that are free."""
-        n_columns, n_classes = params["mean"].shape
+        n_columns, n_classes = (int(size) for size in params["mean"].shape)
         variances = (1 if self.spherical else n_columns) * (1 if self.shared else n_classes)
         return n_columns * n_classes + variances
 
@@ -256,30 +247,24 @@ class Gaussian(ColumnFamily):
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
         r"""Signed :math:`\mathrm{KL}` from the Gaussian with the other classes' mean and variance."""
         mean, var = params["mean"], params["var"]
-        share = class_weight / class_weight.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.where(share < 1.0, 1.0 - share, 1.0)
-            rest = ((mean @ share)[:, None] - share * mean) / others
-            second = (((var + mean**2) @ share)[:, None] - share * (var + mean**2)) / others
-            rest = np.where(share < 1.0, rest, mean)
-            rest_var = np.where(share < 1.0, np.maximum(second - rest**2, SMALLEST_VARIANCE), var)
-        gap = 0.5 * (np.log(rest_var / var) + (var + (mean - rest) ** 2) / rest_var - 1.0)
-        return np.asarray(np.where(mean >= rest, gap, -gap))
+        # About the columns' averages, or the squares of far-off means would swallow the variances.
+        near = mean - mean.mean(axis=1, keepdims=True)
+        rest = others_mean(near, class_weight)
+        rest_var = np.maximum(others_mean(var + near**2, class_weight) - rest**2, SMALLEST_VARIANCE)
+        gap = self.kl(self.parameters(near, var), self.parameters(rest, rest_var))
+        return np.asarray(np.where(near >= rest, gap, -gap))
 
 
-def with_pseudo_rows(statistics: Moments, prior: MomentPrior) -> Moments:
-    """The moments merged with the prior's pseudo-rows, which sit at one point."""
-    if not np.any(prior.weight):
-        return statistics
-    shape = statistics.mean.shape
-    mean = _column(prior.mean)
-    weight = np.broadcast_to(np.asarray(prior.weight, dtype=np.float64), shape)
-    return statistics + Moments(weight, np.broadcast_to(mean, shape), np.zeros_like(statistics.scatter))
-
-
-def _column(mean: float | FloatArray) -> FloatArray:
-    mean = np.asarray(mean, dtype=np.float64)
-    return mean[:, None] if mean.ndim == 1 else mean
+def refuse_huge(values: NDArray[Any], names: list[str], first_row: int) -> None:
+    """Refuse numbers with squares near the end of floating point."""
+    with np.errstate(invalid="ignore"):
+        huge = np.abs(values) > LARGEST_VALUE
+    if huge.any():
+        row, column = (int(i) for i in np.argwhere(huge)[0])
+        raise InputError(
+            f"Row {row + first_row}, column {names[column]!r} holds {values[row, column]!r}; a variance needs squares, "
+            f"and numbers beyond {LARGEST_VALUE:g} have none in floating point. Divide the column by a power of ten."
+        )
 
 
 class GaussianScorer:
@@ -338,4 +323,3 @@ class GaussianTally:
 
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
     return values if values.dtype in (np.float64, np.float32) else values.astype(np.float64)
-

@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
-from softcount import kernels
 from softcount._errors import InputError
 from softcount._types import CodesArray, FloatArray, IntArray
 from softcount.families._base import Params, prepend_size
-from softcount.families.blocks import Block, DenseBlock, SparseBlock
-from softcount.families.columns import ColumnFamily, one_hot
+from softcount.families.blocks import Block, SparseBlock
+from softcount.families.cholesky import cholesky_factors, precision_factors
+from softcount.families.columns import ColumnFamily
 from softcount.families.covariance import as_matrix, raised_covariance
-from softcount.families.gaussian import LOG_2PI, Gaussian, MomentPrior, with_pseudo_rows
-from softcount.families.gaussian_missing import add_incomplete_scores, count_incomplete
+from softcount.families.gamma_function import relative_gap
+from softcount.families.gaussian import LOG_2PI, SMALLEST_VARIANCE, Gaussian, refuse_huge
+from softcount.families.gaussian_full_rows import FullGaussianScorer, FullGaussianTally
 from softcount.families.gaussian_shared import SharedGaussianScorer
+from softcount.families.moment_prior import MomentPrior, with_pseudo_rows
 from softcount.families.statistics import Moments
+from softcount.families.supports import is_finite
 
 __all__ = ["MultivariateGaussian"]
 
@@ -48,6 +51,7 @@ class MultivariateGaussian(ColumnFamily):
 
     name = "multivariate_gaussian"
     support = "finite numbers"
+    prior_class = MomentPrior
     event_ndim = 1
     closed_form_with_missing = False
 
@@ -110,12 +114,50 @@ class MultivariateGaussian(ColumnFamily):
         return {"mean": first, "cov": second - first[..., :, None] * first[..., None, :]}
 
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
-        r""":math:`-\tfrac12(d\log 2\pi + \log|\Sigma| + (x-\mu)^\top\Sigma^{-1}(x-\mu))` through Cholesky."""
-        deviation = np.asarray(x, dtype=np.float64) - params["mean"]
-        factor = np.linalg.cholesky(params["cov"])
+        r""":math:`-\tfrac12(d\log 2\pi + \log|\Sigma| + (x-\mu)^\top\Sigma^{-1}(x-\mu))` through Cholesky.
+
+        Of a vector with missing entries the density of the others; zero where all are missing.
+        """
+        x = np.asarray(x, dtype=np.float64)
+        possible = self.in_support(x)
+        seen = possible & ~np.isnan(x)
+        cov, deviation = params["cov"], np.where(seen, x, 0.0) - params["mean"]
+        if not seen.all():
+            # A missing entry as an independent one that lies at its mean: it adds nothing but log 1.
+            cov = np.where(seen[..., :, None] & seen[..., None, :], cov, np.eye(x.shape[-1]))
+            deviation = np.where(seen, deviation, 0.0)
+        factor = cholesky_factors(cov)
         solved = np.linalg.solve(factor, deviation[..., None])[..., 0]
         log_det = 2.0 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        return np.asarray(-0.5 * (deviation.shape[-1] * LOG_2PI + log_det + np.sum(solved * solved, axis=-1)))
+        inside = -0.5 * (seen.sum(axis=-1) * LOG_2PI + log_det + np.sum(solved * solved, axis=-1))
+        return np.asarray(np.where(possible.all(axis=-1), inside, -np.inf))
+
+    def fit(self, x: ArrayLike, weight: ArrayLike | None = None) -> Params:
+        """Mean and covariance about it: the covariance is taken after the mean, so that no digits cancel."""
+        x, share = self.checked(x, weight)
+        center = np.tensordot(share, x, axes=(0, 0)) / share.sum()
+        moved = super().fit(x - center, share)
+        return {"mean": center + moved["mean"], "cov": moved["cov"]}
+
+    def entropy(self, params: Params) -> FloatArray:
+        r""":math:`\tfrac12 \log|2 \pi e \Sigma|`."""
+        log_det = np.linalg.slogdet(params["cov"])[1]
+        return np.asarray(0.5 * (params["mean"].shape[-1] * (LOG_2PI + 1.0) + log_det))
+
+    def kl(self, params: Params, other: Params) -> FloatArray:
+        r"""Divergence through the eigenvalues of one covariance in the metric of the other.
+
+        .. math:: \tfrac12\Bigl(\sum_i (\lambda_i - 1 - \log\lambda_i) + \delta^\top\Sigma'^{-1}\delta\Bigr),
+            \qquad \delta = \mu - \mu' ,
+
+        where :math:`\lambda_i` are the eigenvalues of :math:`\Sigma'^{-1}\Sigma`.
+        """
+        factor = cholesky_factors(other["cov"])
+        whitened = np.linalg.solve(factor, params["cov"])
+        whitened = np.linalg.solve(factor, np.swapaxes(whitened, -1, -2))
+        values = np.maximum(np.linalg.eigvalsh(whitened), SMALLEST_VARIANCE)
+        shift = np.linalg.solve(factor, (params["mean"] - other["mean"])[..., None])[..., 0]
+        return np.asarray(0.5 * (relative_gap(values, 1.0).sum(axis=-1) + np.sum(shift * shift, axis=-1)))
 
     def sample(
         self, params: Params, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
@@ -123,11 +165,20 @@ class MultivariateGaussian(ColumnFamily):
         """Draw vectors."""
         mean = params["mean"]
         noise = rng.standard_normal(prepend_size(size, mean.shape))
-        return np.asarray(mean + np.einsum("...de,...e->...d", np.linalg.cholesky(params["cov"]), noise))
+        return np.asarray(mean + np.einsum("...de,...e->...d", cholesky_factors(params["cov"]), noise))
 
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Finite or missing."""
-        return Gaussian().in_support(x)
+        return is_finite(x)
+
+    def standard(self) -> Params:
+        """The standard normal distribution in two dimensions."""
+        return self.parameters(np.zeros(2), np.eye(2))
+
+    def check_values(self, values: NDArray[Any], names: list[str], first_row: int = 0) -> None:
+        """Refuse infinities, and numbers with squares that are too large to add up."""
+        super().check_values(values, names, first_row)
+        refuse_huge(values, names, first_row)
 
     # ---- columns of a block: mean (d, K), cov (K, d, d)
     def scorer(self, params: Params) -> FullGaussianScorer | SharedGaussianScorer:
@@ -138,7 +189,11 @@ class MultivariateGaussian(ColumnFamily):
         return FullGaussianScorer(params)
 
     def tally(self, block: Block, n_classes: int, params: Params | None = None) -> FullGaussianTally:
-        """Weight, mean vector and scatter matrix per class."""
+        """Weight, mean vector and scatter matrix per class.
+
+        A missing cell is filled with its expectation under ``params``, so a table with missing cells needs some: a
+        diagonal covariance will do to begin with.
+        """
         if isinstance(block, SparseBlock):
             raise InputError("The Gaussian family reads dense columns; this block is sparse. Use X.toarray().")
         return FullGaussianTally(block.n_columns, n_classes, params)
@@ -154,7 +209,8 @@ class MultivariateGaussian(ColumnFamily):
             scatter, weight = scatter.sum(axis=0, keepdims=True), weight.sum(keepdims=True)
         own = self._own_scatter(prior, mean.shape[0])
         mass = (weight + prior.dof)[:, None, None]
-        overall = pooled.scatter / max(float(pooled.weight[0, 0]), 1e-300)
+        total = float(pooled.weight[0, 0])
+        overall = pooled.scatter / total if total > 0.0 else np.eye(mean.shape[0])
         with np.errstate(divide="ignore", invalid="ignore"):
             cov = np.where(mass > 0.0, (scatter + own) / mass, overall)
         cov = np.where(np.isinf(mass), own, cov) + (prior.floor or 0.0) * np.eye(mean.shape[0])
@@ -166,7 +222,7 @@ class MultivariateGaussian(ColumnFamily):
         own = as_matrix(prior.scatter, n_columns)
         return own.mean(axis=0) if self.shared and own.ndim == 3 else own
 
-    def anchored(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
+    def anchored(self, prior: Any, pooled: Any) -> Any:
         """The prior settled for the rows' weight, with its floor worked out."""
         return Gaussian().anchored(prior, pooled)
 
@@ -182,15 +238,19 @@ class MultivariateGaussian(ColumnFamily):
         return Gaussian().needs_anchor(prior)
 
     def log_prior(self, params: Params, prior: MomentPrior) -> float:
-        r""":math:`-\sum_k \tfrac{\nu}{2}\log|\Sigma_k| + \tfrac12\mathrm{tr}\,\Sigma_k^{-1}(S_0 + \kappa\delta\delta^\top)`."""
+        r"""Log-density of the prior up to a constant; a shared covariance has it once.
+
+        .. math:: -\sum_k \tfrac{\nu}{2}\log|\Sigma_k|
+            + \tfrac12\mathrm{tr}\,\Sigma_k^{-1}(S_0 + \nu\varepsilon I + \kappa\delta_k\delta_k^\top)
+        """
         if not (np.any(prior.dof) or np.any(prior.weight) or np.any(prior.scatter)):
             return 0.0
-        # A shared covariance has one prior, however many classes show it.
         free = params["cov"][: 1 if self.shared else None]
         precision = np.linalg.inv(free)
         own = self._own_scatter(prior, free.shape[1])
         dof = np.broadcast_to(prior.dof, free.shape[:1])
         finite = np.where(np.isinf(dof), 0.0, dof)
+        own = own + (finite * (prior.floor or 0.0))[:, None, None] * np.eye(free.shape[1])
         trace = np.where(np.isinf(dof), 0.0, np.sum(precision * own, axis=(1, 2)))
         delta = params["mean"].T - np.asarray(prior.mean, dtype=np.float64)
         distance = np.sum((delta[:, None, :] @ precision)[:, 0] * delta, axis=1)
@@ -206,7 +266,7 @@ class MultivariateGaussian(ColumnFamily):
 
     def n_parameters(self, params: Params) -> int:
         """Means, and the free entries of the covariances."""
-        n_columns, n_classes = params["mean"].shape
+        n_columns, n_classes = (int(size) for size in params["mean"].shape)
         return n_columns * n_classes + n_columns * (n_columns + 1) // 2 * (1 if self.shared else n_classes)
 
     def take(self, params: Params, classes: IntArray) -> Params:
@@ -215,7 +275,7 @@ class MultivariateGaussian(ColumnFamily):
 
     def draw(self, params: Params, codes: CodesArray, rng: np.random.Generator) -> NDArray[Any]:
         """Rows drawn from the classes ``codes``."""
-        factor = np.linalg.cholesky(params["cov"])
+        factor = cholesky_factors(params["cov"])
         noise = rng.standard_normal((codes.shape[0], params["mean"].shape[0]))
         rows = params["mean"].T[codes]
         for k in np.unique(codes):
@@ -257,95 +317,8 @@ class MultivariateGaussian(ColumnFamily):
         return slopes, -0.5 * np.sum((params["mean"] + center) * slopes, axis=0)
 
 
-def precision_factors(cov: FloatArray) -> tuple[FloatArray, FloatArray]:
-    r"""Upper triangular :math:`U_k` with :math:`\Sigma_k^{-1} = U_k U_k^\top`, and :math:`\log|U_k|`."""
-    factors = np.empty_like(cov)
-    log_det = np.empty(cov.shape[0])
-    eye = np.eye(cov.shape[1])
-    for k, matrix in enumerate(cov):
-        try:
-            lower = np.linalg.cholesky(matrix)
-        except np.linalg.LinAlgError:
-            raise InputError(
-                f"The covariance of component {k} is singular: its rows lie in a subspace (or there are too few of "
-                "them) and nothing keeps it off the boundary. Raise var_smoothing, reg_covar or min_variance, use shrinkage "
-                "or a shared or diagonal covariance, or drop columns that are functions of others."
-            ) from None
-        factors[k] = solve_triangular(lower, eye, lower=True).T
-        log_det[k] = -np.log(np.diagonal(lower)).sum()
-    return factors, log_det
-
-
-class FullGaussianScorer:
-    """Adds the log-densities of rows; incomplete rows are scored by their observed part."""
-
-    def __init__(self, params: Params) -> None:
-        self.params = params
-        self.mean = np.ascontiguousarray(params["mean"].T)
-        self.factors, self.log_det = precision_factors(params["cov"])
-
-    def add(self, block: DenseBlock, out: FloatArray) -> None:
-        """Add the scores of the block's rows to ``out``."""
-        values = np.asarray(block.values, dtype=np.float64)
-        if block.missing is None or not block.missing.any():
-            kernels.gaussian_full_scores(values, self.mean, self.factors, self.log_det, out)
-            return
-        whole = np.flatnonzero(~block.missing.any(axis=1))
-        part = np.zeros((whole.shape[0], out.shape[1]))
-        kernels.gaussian_full_scores(values[whole], self.mean, self.factors, self.log_det, part)
-        out[whole] += part
-        add_incomplete_scores(values, block.missing, self.params, out)
-
-
-class FullGaussianTally:
-    """Collects moments with full scatters; missing cells enter by their expectation given the observed ones."""
-
-    CANCELLATION = 1e3
-
-    def __init__(self, n_columns: int, n_classes: int, params: Params | None) -> None:
-        self.params = params
-        zeros = np.zeros((n_columns, n_classes))
-        self.moments = Moments(zeros, zeros, np.zeros((n_classes, n_columns, n_columns)))
-
-    def add(self, block: DenseBlock, resp: FloatArray) -> None:
-        """Count rows with responsibilities."""
-        values = np.asarray(block.values, dtype=np.float64)
-        if block.missing is None or not block.missing.any():
-            self._merge(values, resp)
-            return
-        incomplete = block.missing.any(axis=1)
-        whole = np.flatnonzero(~incomplete)
-        self._merge(np.ascontiguousarray(values[whole]), np.ascontiguousarray(resp[whole]))
-        self.moments = self.moments + count_incomplete(values, block.missing, resp, self.params)
-
-    def add_known(self, block: DenseBlock, codes: CodesArray, weight: FloatArray | None) -> None:
-        """Count rows of known class."""
-        self.add(block, one_hot(codes, weight, self.moments.weight.shape[1]))
-
-    def statistics(self) -> Moments:
-        """The moments."""
-        return self.moments
-
-    def _merge(self, values: FloatArray, resp: FloatArray) -> None:
-        center = self.moments.mean if self.params is None else self.params["mean"]
-        part = self._about(values, resp, center)
-        spread = np.diagonal(part.scatter, axis1=1, axis2=2).T
-        if np.any(part.weight * (part.mean - center) ** 2 > self.CANCELLATION * spread):
-            part = self._about(values, resp, part.mean)
-        self.moments = self.moments + part
-
-    def _about(self, values: FloatArray, resp: FloatArray, center: FloatArray) -> Moments:
-        n_columns, n_classes = center.shape
-        weight, total = np.zeros(n_classes), np.zeros((n_classes, n_columns))
-        scatter = np.zeros((n_classes, n_columns, n_columns))
-        kernels.gaussian_full_moments(values, resp, np.ascontiguousarray(center.T), weight, total, scatter)
-        safe = np.where(weight > 0.0, weight, 1.0)
-        mean = np.where(weight > 0.0, center + total.T / safe, 0.0)
-        scatter = scatter - total[:, :, None] * total[:, None, :] / safe[:, None, None]
-        return Moments(np.broadcast_to(weight, center.shape).copy(), mean, scatter)
-
-
 def _split(flat: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """First component (..., d) and second (..., d, d) of a flattened pair."""
+    """First component (..., d) and second (..., d, d) of a flattened pair; the second as if symmetric."""
     d = int((np.sqrt(1.0 + 4.0 * flat.shape[-1]) - 1.0) / 2.0 + 0.5)
-    return flat[..., :d], flat[..., d:].reshape(*flat.shape[:-1], d, d)
+    matrix = flat[..., d:].reshape(*flat.shape[:-1], d, d)
+    return flat[..., :d], 0.5 * (matrix + np.swapaxes(matrix, -1, -2))

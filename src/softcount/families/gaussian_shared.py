@@ -1,7 +1,7 @@
 r"""Scores under Gaussians that share one covariance: the rows are turned once, for all classes together.
 
-With :math:`\Sigma^{-1} = U U^\top` and :math:`z = (x - c) U` the density of a row under class k is that of :math:`z` under
-independent unit variances around :math:`m_k = (\mu_k - c) U`, so a row costs :math:`d^2 + dK` products and not
+With :math:`\Sigma^{-1} = U U^\top` and :math:`z = (x - c) U` the density of a row under class k is that of :math:`z`
+under independent unit variances around :math:`m_k = (\mu_k - c) U`, so a row costs :math:`d^2 + dK` products and not
 :math:`d^2 K`.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["SharedGaussianScorer"]
 
 
 class SharedGaussianScorer:
-    """Adds the log-densities of rows under classes with one covariance.
+    r"""Adds the log-densities of rows under classes with one covariance.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class SharedGaussianScorer:
     factor : array of shape (d, d)
         :math:`U`.
     log_det : float
-        :math:`\\log|U|`.
+        :math:`\log|U|`.
     """
 
     def __init__(self, params: Params, factor: FloatArray, log_det: float) -> None:

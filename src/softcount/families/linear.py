@@ -1,28 +1,40 @@
-r"""Families whose log-density is affine in the data: Bernoulli, multinomial, Poisson, and others with :math:`u(x) = x`.
+r"""Families with a log-density affine in the data, :math:`u(x) = x`: Bernoulli, Poisson and more.
 
-Then :math:`\sum_j \log p(x_{ij} \mid k) = \sum_j c_{jk} + \sum_j x_{ij} t_{jk} + \text{(no class in it)}` is one matrix
-product, and the statistics are :math:`X^\top R`; both work on sparse rows without ever looking at a zero.
+Then :math:`\sum_j \log p(x_{ij} \mid k) = \sum_j c_{jk} + \sum_j x_{ij} t_{jk} + \text{(no class in it)}`
+is one matrix product, and the statistics are :math:`X^\top R`; both work on sparse rows without ever
+looking at a zero.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from softcount import kernels
-from softcount._types import CodesArray, FloatArray
-from softcount.families._base import Params
+from softcount._types import BoolArray, CodesArray, FloatArray
+from softcount.families._base import Family, Params, inner
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
-from softcount.families.columns import ColumnFamily
+from softcount.families.columns import ColumnFamily, PseudoCounts, one_hot, opposed
 from softcount.families.statistics import Sums
 
 __all__ = ["LinearFamily"]
 
 
+#: Observed weights below this share of a class's weight are what subtraction leaves of nothing.
+ROUNDING = 1e-12
+
+
 class LinearFamily(ColumnFamily):
-    """A column family with :math:`u(x) = x`."""
+    r"""A column family with :math:`u(x) = x`.
+
+    With :class:`~softcount.families.columns.PseudoCounts`, ``alpha`` pseudo-rows at the column's overall mean
+    :math:`\bar x_j` give
+
+    .. math:: E_{jk}[x] = \frac{\sum_i r_{ik} x_{ij} + \alpha \bar x_j}{w_{jk} + \alpha} .
+    """
 
     reads_sparse = True
 
@@ -41,15 +53,54 @@ class LinearFamily(ColumnFamily):
 
     def tally(self, block: Block, n_classes: int, params: Params | None = None) -> LinearTally:
         """Weighted sums of the cells."""
-        assert not isinstance(block, SparseBlock) or self.reads_sparse  # noqa: S101
         return LinearTally(block, n_classes)
+
+    def solve(self, statistics: Any, prior: Any, previous: Params | None = None) -> Params:
+        """Parameters from averaged cells; a class without weight in a column takes the overall mean."""
+        center = self.anchored(prior, statistics.pooled()).center
+        mass = statistics["weight"] + prior.alpha
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = (statistics["sum"] + prior.alpha * center) / mass
+        mean = np.where(mass > 0.0, mean, center)[..., None]
+        return self.from_mean_stats(self.inside(mean, np.broadcast_to(center[..., None], mean.shape)))
+
+    def anchored(self, prior: Any, pooled: Any) -> Any:
+        """The prior with its pseudo-rows at the overall mean.
+
+        A column of zeros has no mean above zero to put them at, and without one no smoothing would ever make
+        another number possible: they are put at the mean of :meth:`barely`.
+        """
+        if prior.center is not None:
+            return prior
+        weight, total = pooled["weight"], pooled["sum"]
+        mean = total / np.where(weight > 0.0, weight, 1.0)
+        return replace(prior, center=np.where(total > 0.0, mean, self.barely(weight)))
+
+    def barely(self, weight: FloatArray) -> FloatArray:
+        """The mean ascribed to a column of zeros: half an event in all its rows; without any row, one."""
+        return np.asarray(0.5 / np.maximum(weight, 0.5))
+
+    def log_prior(self, params: Params, prior: PseudoCounts) -> float:
+        r""":math:`\sum a\,(\eta \bar x - A(\eta))`: the log-density of the pseudo-rows."""
+        if prior.center is None:
+            return 0.0
+        natural = self.natural(params)
+        inside = inner(prior.center[..., None], natural) - self.log_normalizer(natural)
+        alpha = np.broadcast_to(prior.alpha, inside.shape)
+        return float(np.where(alpha > 0.0, alpha * inside, 0.0).sum())
 
     def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
         """Evidence per stored cell; the constants of a sparse row's columns belong to the row."""
+        if not isinstance(block, SparseBlock):
+            return super().column_scores(params, block, weights)
         slopes, constants = self.table(params)
-        if isinstance(block, SparseBlock):
-            return _sparse_column_scores(block, slopes, constants, weights)
-        return super().column_scores(params, block, weights)
+        cells, rest = _sparse_column_scores(block, slopes, constants, weights)
+        required = self.must_be_one(params)
+        if required is not None:
+            lacking = _lacks_one(block, required) & (weights != 0.0)
+            for k in range(weights.shape[1]):
+                rest = opposed(rest, np.where(lacking[:, k], np.copysign(np.inf, -weights[:, k]), 0.0))
+        return cells, rest
 
     def linear_form(self, params: Params) -> tuple[FloatArray, FloatArray] | None:
         """The slopes and the summed constants."""
@@ -82,10 +133,7 @@ class LinearScorer:
         if self.constants is not None:
             _missing_product(block, self.constants, out, -1.0)
         if self.required is not None:
-            hits = np.zeros_like(out)
-            _product(block, self.required, hits)
-            _missing_product(block, self.required, hits, 1.0)
-            out[hits < self.required.sum(axis=0)] = -np.inf
+            out[_lacks_one(block, self.required)] = -np.inf
 
 
 class LinearTally:
@@ -95,6 +143,8 @@ class LinearTally:
         self.sum = np.zeros((block.n_columns, n_classes))
         observed_rows = block.n_columns if _has_missing(block) else 1
         self.weight = np.zeros((observed_rows, n_classes))
+        #: Weight of all rows, from which the missing cells of sparse rows are subtracted.
+        self.total = np.zeros(n_classes)
 
     def add(self, block: DenseBlock | SparseBlock, resp: FloatArray) -> None:
         """Count rows with responsibilities."""
@@ -120,32 +170,49 @@ class LinearTally:
         known = codes >= 0
         n_classes = self.weight.shape[1]
         if not _has_missing(block):
-            self.weight += np.bincount(
-                codes[known], None if weight is None else weight[known], minlength=n_classes
-            )
+            self.total += np.bincount(codes[known], None if weight is None else weight[known], minlength=n_classes)
             return
-        resp = np.zeros((codes.shape[0], n_classes))
-        rows = np.flatnonzero(known)
-        resp[rows, codes[rows]] = 1.0 if weight is None else weight[rows]
-        self._add_weight(block, resp)
+        self._add_weight(block, one_hot(codes, weight, n_classes))
 
     def _add_weight(self, block: DenseBlock | SparseBlock, resp: FloatArray) -> None:
-        self.weight += resp.sum(axis=0)
-        if isinstance(block, SparseBlock):
-            if block.missing is not None:
-                pattern = block.missing
-                kernels.csr_accumulate(pattern.indptr, pattern.indices, None, -resp, self.weight)
-        elif block.missing is not None:
-            kernels.dense_accumulate(block.missing, -resp, self.weight)
+        if isinstance(block, DenseBlock) and block.missing is not None:
+            kernels.dense_accumulate(~block.missing, resp, self.weight)
+            return
+        self.total += resp.sum(axis=0)
+        if isinstance(block, SparseBlock) and block.missing is not None:
+            pattern = block.missing
+            kernels.csr_accumulate(pattern.indptr, pattern.indices, None, -resp, self.weight)
 
     def statistics(self) -> Sums:
         """The sums, and the observed weight per class (one row) or per cell (with missing values)."""
-        # Subtracting the missing cells can leave -1e-17 where nothing was observed.
-        return Sums({"sum": self.sum, "weight": np.maximum(self.weight, 0.0)})
+        weight = self.weight + self.total
+        # Where nothing was observed, subtracting the missing cells of sparse rows leaves rounding: not a weight.
+        observed = weight > ROUNDING * self.total
+        return Sums({"sum": self.sum, "weight": np.where(observed, weight, 0.0)})
+
+
+def stored_log_base(family: Family, block: Block) -> FloatArray:
+    r""":math:`\sum_j \log h(x_{ij})` of every row, for a family with :math:`h(0) = 1`: zeros need no look."""
+    if isinstance(block, SparseBlock):
+        if block.data is None:
+            return np.asarray(np.diff(block.indptr) * family.log_base(1.0), dtype=np.float64)
+        entries = family.log_base(block.data[int(block.indptr[0]) : int(block.indptr[-1])])
+        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))
+        return np.asarray(np.bincount(rows, entries, minlength=block.n_rows), dtype=np.float64)
+    assert isinstance(block, DenseBlock)
+    return np.asarray(family.log_base(block.numbers).sum(axis=1))
 
 
 def _has_missing(block: Block) -> bool:
     return isinstance(block, DenseBlock | SparseBlock) and block.has_missing
+
+
+def _lacks_one(block: DenseBlock | SparseBlock, required: FloatArray) -> BoolArray:
+    """Which rows lack a one that a class demands; a missing cell may be one."""
+    hits = np.zeros((block.n_rows, required.shape[1]))
+    _product(block, required, hits)
+    _missing_product(block, required, hits, 1.0)
+    return np.asarray(hits < required.sum(axis=0))
 
 
 def _product(block: DenseBlock | SparseBlock, table: FloatArray, out: FloatArray) -> None:
@@ -155,9 +222,7 @@ def _product(block: DenseBlock | SparseBlock, table: FloatArray, out: FloatArray
         kernels.dense_scores(block.numbers, table, out)
 
 
-def _missing_product(
-    block: DenseBlock | SparseBlock, table: FloatArray, out: FloatArray, sign: float
-) -> None:
+def _missing_product(block: DenseBlock | SparseBlock, table: FloatArray, out: FloatArray, sign: float) -> None:
     if isinstance(block, SparseBlock):
         if block.missing is not None:
             pattern = block.missing
@@ -179,9 +244,8 @@ def _sparse_column_scores(
     cells = np.zeros(stop - start)
     for k in range(weights.shape[1]):
         share = weights[:, k]
-        with np.errstate(invalid="ignore"):
-            evidence = np.where((data == 0.0) | (share[rows] == 0.0), 0.0, data * slopes[columns, k])
-            cells += np.where(evidence == 0.0, 0.0, share[rows] * evidence)
+        evidence = inner(data[:, None], slopes[columns, k, None])
+        cells = opposed(cells, inner(share[rows, None], evidence[:, None]))
         if constants is not None:
             rest += share * constants[:, k].sum()
             if block.missing is not None:

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from softcount._types import CodesArray, FloatArray
-from softcount.families._base import Params, prepend_size
-from softcount.families.blocks import Block
-from softcount.families.columns import PseudoCounts
+from softcount.families._base import Params, inner, prepend_size
+from softcount.families.blocks import Block, SparseBlock
+from softcount.families.columns import PseudoCounts, opposed, others_mean
 from softcount.families.linear import LinearFamily
+from softcount.families.supports import is_non_negative
 
 __all__ = ["Multinomial"]
 
@@ -20,9 +21,10 @@ __all__ = ["Multinomial"]
 class Multinomial(LinearFamily):
     r"""Multinomial over a vector of counts: :math:`p(x) = \frac{n!}{\prod_j x_j!} \prod_j \theta_j^{x_j}`.
 
-    The event is the whole vector: the last axis of ``log_prob`` runs over the words. As the model of a block's columns
-    (class axis last) the score is that of the *sequence* of words, :math:`\sum_j x_{ij} \log\theta_{jk}`, without the
-    coefficient, which contains no class. A missing count says nothing: the tokens that were seen are what is scored.
+    The event is the whole vector: the last axis of ``log_prob`` runs over the words. As the model of a
+    block's columns (class axis last) the score is that of the *sequence* of words, :math:`\sum_j x_{ij}
+    \log\theta_{jk}`, without the coefficient, which contains no class. A missing count says nothing: the
+    tokens that were seen are what is scored.
 
     Examples
     --------
@@ -62,7 +64,8 @@ class Multinomial(LinearFamily):
     def log_base(self, x: ArrayLike) -> FloatArray:
         r"""The logarithm of the multinomial coefficient."""
         x = np.asarray(x, dtype=np.float64)
-        inside = gammaln(x.sum(axis=-1) + 1.0) - gammaln(x + 1.0).sum(axis=-1)
+        counts = np.where(self.in_support(x) & ~np.isnan(x), x, 0.0)
+        inside = gammaln(counts.sum(axis=-1) + 1.0) - gammaln(counts + 1.0).sum(axis=-1)
         return np.asarray(np.where(self.in_support(x).all(axis=-1), inside, -np.inf))
 
     def mean_stats(self, params: Params, n_trials: ArrayLike = 1.0) -> FloatArray:
@@ -76,16 +79,27 @@ class Multinomial(LinearFamily):
         return np.asarray(np.asarray(n_trials)[..., None, None] * cov)
 
     def from_mean_stats(self, mean: ArrayLike) -> Params:
-        r""":math:`\theta` is proportional to the mean counts."""
+        r""":math:`\theta` is proportional to the mean counts; without any count all are equal."""
         mean = np.asarray(mean, dtype=np.float64)
-        return self.parameters(mean / mean.sum(axis=-1, keepdims=True))
+        total = mean.sum(axis=-1, keepdims=True)
+        even = np.full_like(mean, 1.0 / mean.shape[-1])
+        return self.parameters(np.divide(mean, total, out=even, where=total > 0.0))
 
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
         r""":math:`\log h(x) + \sum_j x_j \log\theta_j`, with zero times minus infinity taken as zero."""
         x = np.asarray(x, dtype=np.float64)
+        counts = np.where(self.in_support(x) & ~np.isnan(x), x, 0.0)
+        return inner(counts, params["log_prob"]) + self.log_base(x)
+
+    def entropy(self, params: Params) -> FloatArray:
+        r""":math:`-\sum_j \theta_j \log\theta_j`: the entropy of a single word."""
+        return -inner(np.exp(params["log_prob"]), params["log_prob"])
+
+    def kl(self, params: Params, other: Params, n_trials: ArrayLike = 1.0) -> FloatArray:
+        r""":math:`n \sum_j \theta_j \log(\theta_j / \theta'_j)` for texts of ``n_trials`` words."""
         with np.errstate(invalid="ignore"):
-            terms = np.where(x == 0.0, 0.0, x * params["log_prob"])
-        return np.asarray(terms.sum(axis=-1) + self.log_base(x))
+            gap = params["log_prob"] - other["log_prob"]
+        return np.maximum(np.asarray(n_trials) * inner(np.exp(params["log_prob"]), gap), 0.0)
 
     def sample(
         self,
@@ -102,10 +116,11 @@ class Multinomial(LinearFamily):
 
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Non-negative (fractions are allowed: tf-idf weights are counts here) or missing."""
-        x = np.asarray(x)
-        if x.dtype.kind in "ub":
-            return np.ones(x.shape, dtype=bool)
-        return np.asarray(((x >= 0) & ~np.isinf(x)) | np.isnan(x))
+        return is_non_negative(x)
+
+    def standard(self) -> Params:
+        """Two words equally often."""
+        return self.parameters([0.5, 0.5])
 
     # ---- columns of a block: class axis last, words first
     def table(self, params: Params) -> tuple[FloatArray, FloatArray | None]:
@@ -117,7 +132,7 @@ class Multinomial(LinearFamily):
         return None
 
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
-        r""":math:`\theta_{jk} = (s_{jk} + a) / \sum_j (s_{jk} + a)`; a class without words gets the same for all."""
+        r""":math:`\theta_{jk} = (s_{jk} + a) / \sum_j (s_{jk} + a)`; without any word the same for all."""
         smoothed = statistics["sum"] + prior.alpha
         total = smoothed.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -147,7 +162,7 @@ class Multinomial(LinearFamily):
 
     def n_parameters(self, params: Params) -> int:
         """All but one word per class."""
-        n_words, n_classes = params["log_prob"].shape
+        n_words, n_classes = (int(size) for size in params["log_prob"].shape)
         return (n_words - 1) * n_classes
 
     def draw(
@@ -163,23 +178,18 @@ class Multinomial(LinearFamily):
 
     def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
         """Evidence per word."""
-        from softcount.families.blocks import SparseBlock
-
         if isinstance(block, SparseBlock):
             return super().column_scores(params, block, weights)
         counts = np.asarray(block.numbers, dtype=np.float64)
         cells = np.zeros(counts.shape)
         for k in range(weights.shape[1]):
-            share = weights[:, k, None]
-            with np.errstate(invalid="ignore"):
-                cells += np.where((counts == 0.0) | (share == 0.0), 0.0, share * counts * params["log_prob"][:, k])
+            evidence = inner((weights[:, k, None] * counts)[..., None], params["log_prob"][:, k, None])
+            cells = opposed(cells, evidence)
         return cells, np.zeros(counts.shape[0])
 
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
-        r""":math:`\theta_{jk} \log(\theta_{jk} / \theta_{j,-k})`: what the word adds to the divergence of the class."""
+        r""":math:`\theta_{jk} \log(\theta_{jk} / \theta_{j,-k})`: the word's share of the divergence."""
         theta = np.exp(params["log_prob"])
-        share = class_weight / class_weight.sum()
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = np.where(share < 1.0, ((theta @ share)[:, None] - share * theta) / (1.0 - share), theta)
-            gap = theta * (params["log_prob"] - np.log(np.maximum(rest, 0.0)))
-        return np.asarray(np.where(theta > 0.0, gap, 0.0))
+            log_rest = np.log(others_mean(theta, class_weight))
+            return np.asarray(np.where(theta > 0.0, theta * (params["log_prob"] - log_rest), 0.0))

@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
-from softcount.families.blocks import Block, SparseBlock
-from softcount.families.columns import PseudoCounts
-from softcount.families.linear import LinearFamily
+from softcount.families.blocks import Block
+from softcount.families.gamma_function import relative_gap, stirling_remainder
+from softcount.families.linear import LinearFamily, stored_log_base
+from softcount.families.log_factorials import mean_log_factorial
+from softcount.families.supports import is_count
 
 __all__ = ["Poisson"]
 
 
 class Poisson(LinearFamily):
-    r"""Poisson: :math:`p(x) = \lambda^x e^{-\lambda} / x!`, :math:`\eta = \log\lambda`, :math:`A(\eta) = e^\eta`.
+    r"""Poisson: :math:`p(x) = \lambda^x e^{-\lambda} / x!`, :math:`\eta = \log\lambda`, :math:`A = e^\eta`.
 
     Examples
     --------
@@ -71,9 +73,28 @@ class Poisson(LinearFamily):
 
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
         r""":math:`x \log\lambda - \lambda - \log x!`; a rate of zero allows only zero."""
-        x = np.asarray(x, dtype=np.float64)
         rate = params["rate"]
-        return np.asarray(xlogy(x, rate) - rate + self.log_base(x))
+
+        def log_density(x: FloatArray) -> FloatArray:
+            # Stirling's formula: the large parts of x log x and log x! never appear.
+            events = np.maximum(x, 1.0)
+            with np.errstate(divide="ignore"):
+                gap = events * relative_gap(rate, events)
+            some = -gap - 0.5 * np.log(2.0 * np.pi * events) - stirling_remainder(events)
+            return np.where(x > 0.0, some, -rate)
+
+        return self.on_support(x, log_density)
+
+    def mean_log_base(self, params: Params) -> FloatArray:
+        r""":math:`-E[\log x!]`."""
+        return -mean_log_factorial(params["rate"])
+
+    def kl(self, params: Params, other: Params) -> FloatArray:
+        r""":math:`\lambda \log(\lambda / \lambda') - \lambda + \lambda'`."""
+        rate, rate_other = params["rate"], other["rate"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(rate > 0.0, relative_gap(rate_other, rate), 0.0)
+            return np.asarray(np.where(rate > 0.0, rate * ratio, rate_other))
 
     def sample(
         self, params: Params, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
@@ -84,10 +105,11 @@ class Poisson(LinearFamily):
 
     def in_support(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Whole numbers of zero or more, or missing."""
-        x = np.asarray(x)
-        if x.dtype.kind in "ub":
-            return np.ones(x.shape, dtype=bool)
-        return np.asarray(((x >= 0) & (x == np.floor(x)) & ~np.isinf(x)) | np.isnan(x))
+        return is_count(x)
+
+    def standard(self) -> Params:
+        """One event."""
+        return self.parameters(1.0)
 
     # ---- columns of a block
     def table(self, params: Params) -> tuple[FloatArray, FloatArray | None]:
@@ -97,51 +119,4 @@ class Poisson(LinearFamily):
 
     def row_base(self, block: Block) -> FloatArray | None:
         r""":math:`-\sum_j \log x_{ij}!`, which contains no class."""
-        if isinstance(block, SparseBlock):
-            start, stop = int(block.indptr[0]), int(block.indptr[-1])
-            if block.data is None:
-                return np.zeros(block.n_rows)
-            entries = gammaln(np.asarray(block.data[start:stop], dtype=np.float64) + 1.0)
-            total = np.concatenate([[0.0], np.cumsum(entries)])
-            bounds = block.indptr - start
-            return -(total[bounds[1:]] - total[bounds[:-1]])
-        return -gammaln(np.asarray(block.numbers, dtype=np.float64) + 1.0).sum(axis=1)
-
-    def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
-        r""":math:`\lambda_{jk} = (s_{jk} + a \bar x_j) / (w_{jk} + a)`: ``alpha`` pseudo-rows at the overall mean."""
-        center = self.anchored(prior, statistics.pooled()).center
-        assert center is not None  # noqa: S101
-        mass = statistics["weight"] + prior.alpha
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rate = (statistics["sum"] + prior.alpha * center) / mass
-        return {"rate": np.where(mass > 0.0, rate, np.broadcast_to(center, rate.shape))}
-
-    def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
-        """The prior with its pseudo-rows at the overall mean."""
-        if prior.center is not None:
-            return prior
-        weight = pooled["weight"]
-        center = pooled["sum"] / np.where(weight > 0.0, weight, 1.0)
-        return PseudoCounts(prior.alpha, prior.other, center)
-
-    def log_prior(self, params: Params, prior: PseudoCounts) -> float:
-        r""":math:`\sum a (\bar x \log\lambda - \lambda)`: a Gamma density up to its constant."""
-        if prior.center is None:
-            return 0.0
-        inside = xlogy(prior.center, params["rate"]) - params["rate"]
-        alpha = np.broadcast_to(prior.alpha, inside.shape)
-        return float(np.where(alpha > 0.0, alpha * inside, 0.0).sum())
-
-    def n_parameters(self, params: Params) -> int:
-        """One rate per column and class."""
-        return int(params["rate"].size)
-
-    def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
-        r"""Signed :math:`\mathrm{KL}(\lambda_{jk} \,\|\, \lambda_{j,-k})`."""
-        rate = params["rate"]
-        share = class_weight / class_weight.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rest = np.where(share < 1.0, ((rate @ share)[:, None] - share * rate) / (1.0 - share), rate)
-            rest = np.maximum(rest, 0.0)
-            gap = np.where(rate > 0.0, rate * (np.log(rate) - np.log(rest)), 0.0) - rate + rest
-        return np.asarray(np.where(rate >= rest, gap, -gap))
+        return stored_log_base(self, block)

@@ -1,8 +1,8 @@
 """Sufficient statistics: what a pass over the rows leaves behind.
 
-Two kinds cover every family. :class:`Sums` holds plain weighted sums, merged by addition. :class:`Moments` holds a
-weight, a mean and a scatter about that mean, merged by the pairwise update of Chan, Golub and LeVeque (1979), because
-sums of squares lose every digit of a variance of 1 around a mean of 1e8.
+Two kinds cover every family. :class:`Sums` holds plain weighted sums, merged by addition. :class:`Moments`
+holds a weight, a mean and a scatter about that mean, merged by the pairwise update of Chan, Golub and
+LeVeque (1979), because sums of squares lose every digit of a variance of 1 around a mean of 1e8.
 
 Both can be scaled by any factor and added, so linear combinations of statistics are statistics as well (with
 coefficients that sum to one they keep every linear constraint, which is what the accelerator in
@@ -11,7 +11,7 @@ coefficients that sum to one they keep every linear constraint, which is what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
@@ -53,6 +53,8 @@ class Sums:
     """
 
     values: Mapping[str, FloatArray]
+    #: Sums that may be negative: those of logarithms, of cosines.
+    signed: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> FloatArray:
         return self.values[name]
@@ -61,27 +63,31 @@ class Sums:
         return name in self.values
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums({name: value + other.values[name] for name, value in self.values.items()})
+        return Sums({name: value + other.values[name] for name, value in self.values.items()}, self.signed)
 
     def scaled(self, factor: float) -> Sums:
         """Every sum multiplied by ``factor``."""
-        return Sums({name: factor * value for name, value in self.values.items()})
+        return self._each(lambda value: factor * value)
 
     def arrays(self) -> dict[str, FloatArray]:
         """The sums by name."""
         return dict(self.values)
 
     def clipped(self) -> Sums:
-        """Negative sums set to zero."""
-        return Sums({name: np.maximum(value, 0.0) for name, value in self.values.items()})
+        """Negative sums set to zero, but for those that may be negative."""
+        kept = {name: self.values[name] for name in self.signed}
+        return Sums({name: np.maximum(value, 0.0) for name, value in self.values.items()} | kept, self.signed)
 
     def pooled(self) -> Sums:
         """The same sums with all classes taken together: shape ``(..., 1)``."""
-        return Sums({name: value.sum(axis=-1, keepdims=True) for name, value in self.values.items()})
+        return self._each(lambda value: np.asarray(value.sum(axis=-1, keepdims=True)))
 
     def take(self, classes: IntArray) -> Sums:
         """The statistics of the given classes, in that order."""
-        return Sums({name: value[..., classes] for name, value in self.values.items()})
+        return self._each(lambda value: value[..., classes])
+
+    def _each(self, change: Callable[[FloatArray], FloatArray]) -> Sums:
+        return Sums({name: change(value) for name, value in self.values.items()}, self.signed)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,8 @@ class Moments:
     Attributes
     ----------
     weight : array of shape (n_features, n_classes)
-        Total weight of the observed cells. With a full scatter the rows are equal: a row is counted as a whole.
+        Total weight of the observed cells. With a full scatter the rows are equal: a row is counted as a
+        whole.
     mean : array of shape (n_features, n_classes)
         Weighted mean; zero where the weight is zero.
     scatter : array of shape (n_features, n_classes) or (n_classes, n_features, n_features)
