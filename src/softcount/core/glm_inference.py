@@ -75,9 +75,14 @@ class RowWeights:
 
 @dataclass(frozen=True)
 class GLMInference:
-    """Estimates around a fit; ``covariance`` belongs to the coefficients of the unshifted columns."""
+    """Estimates around a fit.
+
+    ``covariance`` belongs to the coefficients of the columns as they are, ``shifted_covariance`` to those of
+    the columns as the design shifts them.
+    """
 
     covariance: FloatArray
+    shifted_covariance: FloatArray
     dispersion: float
     likelihood_dispersion: float
     log_likelihood: float
@@ -138,7 +143,7 @@ def infer(
         spread = phi * inverse
     back = data.design.uncentering()
     likelihood_phi, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
-    return GLMInference(back @ spread @ back.T, phi, likelihood_phi, log_likelihood, effective, n_observations)
+    return GLMInference(back @ spread @ back.T, spread, phi, likelihood_phi, log_likelihood, effective, n_observations)
 
 
 def likelihood(

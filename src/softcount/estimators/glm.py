@@ -135,7 +135,7 @@ class GLM(GLMAnswers, RegressorMixin, BaseEstimator):
     >>> cases = np.array([[1, 19], [4, 16], [9, 11], [13, 7]])
     >>> model = GLM("binomial").fit(dose, cases)
     >>> model.coef_.round(3), model.standard_errors_.round(3)
-    (array([1.152]), array([0.282]))
+    (array([1.108]), array([0.282]))
     """
 
     def __init__(
@@ -291,6 +291,8 @@ class GLM(GLMAnswers, RegressorMixin, BaseEstimator):
         self.standard_errors_ = errors[first:]
         self.intercept_standard_error_ = float(errors[0]) if first else math.nan
         self.covariance_ = inference.covariance
+        # Intervals are computed in the shifted columns, where a large mean costs no digits.
+        self._center, self._shifted_covariance = design.center, inference.shifted_covariance
         self.coefficient_names_ = labels
         self.aliased_ = [name for name, out in zip(labels, found.aliased, strict=True) if out]
         self.separated_ = [name for name, out in zip(labels, found.diverging, strict=True) if out]

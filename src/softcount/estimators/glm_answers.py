@@ -65,6 +65,8 @@ class GLMAnswers:
     converged_: bool
     history_: list[Step]
     _formula: FormulaFit | None
+    _center: FloatArray | None
+    _shifted_covariance: FloatArray
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> FloatArray:
         """Mean of every row.
@@ -117,7 +119,7 @@ class GLMAnswers:
         level = check_level(level)
         table = self._read_rows(X)
         predictor = self._predictor(table, offset, exposure)
-        error = predictor_error(table, self.covariance_, fit_intercept=self._has_intercept())
+        error = predictor_error(Design(table, self._has_intercept(), self._center), self._shifted_covariance)
         if kind == "mean":
             return mean_interval(self.link_, predictor, error, level=level, df=self._df())
         weight = read_weights(sample_weight, table.shape[0])

@@ -13,12 +13,13 @@ exactly.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from softcount._errors import InputError
-from softcount._types import FloatArray, Table
+from softcount._types import FloatArray
 from softcount.core.glm_families import GLMFamily, TweedieFamily
 from softcount.core.links import Link
 from softcount.core.normal_equations import Design, row_slices
@@ -33,9 +34,9 @@ HERMITE_NODES = 15
 BISECTIONS = 60
 
 
-def predictor_error(table: Table, covariance: FloatArray, *, fit_intercept: bool) -> FloatArray:
-    """Standard error of every row's linear predictor: the root of ``x' C x``."""
-    design = Design(table, fit_intercept, unpack=True)
+def predictor_error(design: Design, covariance: FloatArray) -> FloatArray:
+    """Standard error of every row's linear predictor: the root of ``x' C x`` for the columns as the design has them."""
+    design = replace(design, unpack=True)
     answer, scratch = np.empty(design.n_samples), design.scratch()
     ones = np.ones(design.n_samples)
     for rows in design.slices():
