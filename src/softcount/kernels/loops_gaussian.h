@@ -171,7 +171,7 @@ static int add_row_moments(const double *cell, const double *center, double row_
         store(sum + j, load(sum + j) + weighted);
         store(square + j, load(square + j) + weighted * shifted);
     }
-    int has_missing = any_lane(missing);
+    int has_missing = lane_mask(missing) != 0;
     for (; j < n; j++) {
         double shifted = cell[j] == cell[j] ? cell[j] - center[j] : 0.0;
         has_missing |= cell[j] != cell[j];

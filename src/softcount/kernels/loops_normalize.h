@@ -66,7 +66,7 @@ static double softmax_panel(const struct softmax *of, ptrdiff_t i, ptrdiff_t n, 
     }
     turn(cell, stride, n_classes, n, rows, n_classes);
     if (of->log_norm) memcpy(of->log_norm + i, z, (size_t)n * sizeof *z);
-    for (ptrdiff_t r = 0; any_lane(impossible) && r < n; r++)
+    for (ptrdiff_t r = 0; lane_mask(impossible) && r < n; r++)
         if (z[r] == -INFINITY) fall_back(of, i + r, weight[r]);
     return sum_lanes(log_likelihood);
 }

@@ -74,7 +74,7 @@ static void fill_panel(struct panel *panel, const struct dense *x, ptrdiff_t row
             vec cell = load(panel->cell[c] + v * LANES);
             missing |= MASK(cell != cell);
         }
-    panel->has_missing = any_lane(missing);
+    panel->has_missing = lane_mask(missing) != 0;
 }
 
 #endif

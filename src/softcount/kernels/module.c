@@ -1,4 +1,5 @@
 /* The extension module: its list of functions, and the choice of the instruction-set level. */
+#include "byte_lists.h"
 #include "wrap.h"
 
 #include <string.h>
@@ -83,6 +84,7 @@ static int start(PyObject *module) {
     (void)module;
     list_levels(found);
     softcount_level = found[0];
+    softcount_prepare_byte_lists();
     return 0;
 }
 

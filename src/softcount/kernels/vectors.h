@@ -88,12 +88,19 @@ INLINE vec maximum(vec a, vec b) {
 #endif
 }
 
-/* Whether the mask holds in any lane. */
-INLINE int any_lane(bits mask) {
-    uint64_t lanes[VECTOR_BYTES / 8], any = 0;
+/* Bit i of the answer says whether the mask holds in lane i. */
+INLINE unsigned lane_mask(bits mask) {
+#if VECTOR_BYTES == 32
+    return (unsigned)__builtin_ia32_movmskpd256(as_vec(mask));
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+    return (unsigned)__builtin_ia32_movmskpd(as_vec(mask));
+#else
+    uint64_t lanes[VECTOR_BYTES / 8];
+    unsigned set = 0;
     memcpy(lanes, &mask, sizeof mask);
-    for (ptrdiff_t i = 0; i < LANES; i++) any |= lanes[i];
-    return any != 0;
+    for (ptrdiff_t i = 0; i < LANES; i++) set |= (unsigned)(lanes[i] & 1) << i;
+    return set;
+#endif
 }
 
 INLINE double lane(vec v, ptrdiff_t i) {
