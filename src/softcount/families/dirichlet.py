@@ -28,11 +28,11 @@ ROUNDING = 1e-6
 class Dirichlet(ColumnFamily):
     r"""Dirichlet: :math:`p(x) = \frac{\Gamma(S)}{\prod_j \Gamma(a_j)} \prod_j x_j^{a_j - 1}`, :math:`S = \sum_j a_j`.
 
-    :math:`u(x) = (\log x_1, \dots, \log x_d)`, :math:`\eta = a - 1` and :math:`A(\eta) = \sum_j
-    \log\Gamma(a_j) - \log\Gamma(S)`. The event is the whole vector: the last axis of ``concentration`` runs
-    over the parts. As the model of a block's columns (class axis last) the columns of the block are the
-    parts, and a row with a missing part says nothing. Maximum likelihood solves :math:`\psi(a_j) - \psi(S)
-    = E[\log x_j]` with :math:`S` at most 1e8.
+    :math:`u(x) = (\log x_1, \dots, \log x_d)`, :math:`\eta = a - 1` and
+    :math:`A(\eta) = \sum_j \log\Gamma(a_j) - \log\Gamma(S)`. The event is the whole vector: the last axis of
+    ``concentration`` runs over the parts. As the model of a block's columns (class axis last) the columns of the
+    block are the parts, and a row with a missing part says nothing. Maximum likelihood solves
+    :math:`\psi(a_j) - \psi(S) = E[\log x_j]` with :math:`S` at most 1e8.
 
     Examples
     --------

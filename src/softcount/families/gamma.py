@@ -31,9 +31,9 @@ SMALLEST_MEAN = 1e-290
 class Gamma(ColumnFamily):
     r"""Gamma: :math:`p(x) = \frac{\beta^a}{\Gamma(a)} x^{a-1} e^{-\beta x}`, :math:`u(x) = (x, \log x)`.
 
-    :math:`\eta = (-\beta, a - 1)` and :math:`A(\eta) = \log\Gamma(a) - a \log\beta`. Maximum likelihood
-    solves :math:`\log a - \psi(a) = \log E[x] - E[\log x]` by Newton's method, and :math:`\beta = a /
-    E[x]`. A constant column has no maximum: the shape :math:`a` is at most 1e10.
+    :math:`\eta = (-\beta, a - 1)` and :math:`A(\eta) = \log\Gamma(a) - a \log\beta`. Maximum likelihood solves
+    :math:`\log a - \psi(a) = \log E[x] - E[\log x]` by Newton's method, and :math:`\beta = a / E[x]`. A constant
+    column has no maximum: the shape :math:`a` is at most 1e10.
 
     Examples
     --------

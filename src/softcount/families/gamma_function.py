@@ -65,8 +65,7 @@ def log_gamma_ratio(a: ArrayLike, x: ArrayLike) -> FloatArray:
 def relative_gap(x: ArrayLike, center: ArrayLike) -> FloatArray:
     r""":math:`t - \log(1 + t) \ge 0` for :math:`t = (x - c) / c`: exact near zero, without overflow far off.
 
-    With :math:`s = t / (2 + t)` it is :math:`t s - 2 s^3 (\tfrac13 + \tfrac{s^2}{5} + \tfrac{s^4}{7} +
-    \dots)`.
+    With :math:`s = t / (2 + t)` it is :math:`t s - 2 s^3 (\tfrac13 + \tfrac{s^2}{5} + \tfrac{s^4}{7} + \dots)`.
     """
     x, center = np.asarray(x, dtype=np.float64), np.asarray(center, dtype=np.float64)
     with np.errstate(over="ignore"):

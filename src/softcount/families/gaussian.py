@@ -25,8 +25,6 @@ __all__ = ["Gaussian", "MomentPrior"]
 LOG_2PI = float(np.log(2.0 * np.pi))
 #: Variances below this cannot be inverted; a column that is constant in exact arithmetic gets it.
 SMALLEST_VARIANCE = 1e-290
-#: Numbers beyond this have no square that could be summed.
-LARGEST_VALUE = 1e145
 
 
 @dataclass(frozen=True)
@@ -141,11 +139,6 @@ class Gaussian(ColumnFamily):
         """The standard normal distribution."""
         return self.parameters(0.0, 1.0)
 
-    def check_values(self, values: NDArray[Any], names: list[str], first_row: int = 0) -> None:
-        """Refuse infinities, and numbers with squares that are too large to add up."""
-        super().check_values(values, names, first_row)
-        refuse_huge(values, names, first_row)
-
     # ---- columns of a block
     def scorer(self, params: Params) -> GaussianScorer:
         """Squared distances to the class means."""
@@ -253,18 +246,6 @@ class Gaussian(ColumnFamily):
         rest_var = np.maximum(others_mean(var + near**2, class_weight) - rest**2, SMALLEST_VARIANCE)
         gap = self.kl(self.parameters(near, var), self.parameters(rest, rest_var))
         return np.asarray(np.where(near >= rest, gap, -gap))
-
-
-def refuse_huge(values: NDArray[Any], names: list[str], first_row: int) -> None:
-    """Refuse numbers with squares near the end of floating point."""
-    with np.errstate(invalid="ignore"):
-        huge = np.abs(values) > LARGEST_VALUE
-    if huge.any():
-        row, column = (int(i) for i in np.argwhere(huge)[0])
-        raise InputError(
-            f"Row {row + first_row}, column {names[column]!r} holds {values[row, column]!r}; a variance needs squares, "
-            f"and numbers beyond {LARGEST_VALUE:g} have none in floating point. Divide the column by a power of ten."
-        )
 
 
 class GaussianScorer:

@@ -17,7 +17,7 @@ from softcount.families.cholesky import cholesky_factors, precision_factors
 from softcount.families.columns import ColumnFamily
 from softcount.families.covariance import as_matrix, raised_covariance
 from softcount.families.gamma_function import relative_gap
-from softcount.families.gaussian import LOG_2PI, SMALLEST_VARIANCE, Gaussian, refuse_huge
+from softcount.families.gaussian import LOG_2PI, SMALLEST_VARIANCE, Gaussian
 from softcount.families.gaussian_full_rows import FullGaussianScorer, FullGaussianTally
 from softcount.families.gaussian_shared import SharedGaussianScorer
 from softcount.families.moment_prior import MomentPrior, with_pseudo_rows
@@ -174,11 +174,6 @@ class MultivariateGaussian(ColumnFamily):
     def standard(self) -> Params:
         """The standard normal distribution in two dimensions."""
         return self.parameters(np.zeros(2), np.eye(2))
-
-    def check_values(self, values: NDArray[Any], names: list[str], first_row: int = 0) -> None:
-        """Refuse infinities, and numbers with squares that are too large to add up."""
-        super().check_values(values, names, first_row)
-        refuse_huge(values, names, first_row)
 
     # ---- columns of a block: mean (d, K), cov (K, d, d)
     def scorer(self, params: Params) -> FullGaussianScorer | SharedGaussianScorer:

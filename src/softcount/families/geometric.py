@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from softcount._types import FloatArray
 from softcount.families._base import Params
 from softcount.families.blocks import Block
-from softcount.families.negative_binomial import NegativeBinomial
+from softcount.families.negative_binomial import FailureCounts
 
 __all__ = ["Geometric"]
 
 
-@dataclass(frozen=True)
-class Geometric(NegativeBinomial):
+class Geometric(FailureCounts):
     r"""Geometric: :math:`p(x) = p (1-p)^x` for :math:`x = 0, 1, 2, \dots`, :math:`\eta = \log(1-p)`.
 
     :math:`x` counts the failures, so it starts at zero; whoever counts the trials subtracts one from every
@@ -27,8 +24,6 @@ class Geometric(NegativeBinomial):
     >>> float(family.log_prob(2, family.parameters(0.5)).round(4))
     -2.0794
     """
-
-    size: float = field(default=1.0, init=False, repr=False)
 
     name = "geometric"
 

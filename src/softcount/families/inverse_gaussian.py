@@ -25,10 +25,9 @@ LARGEST_RECIPROCAL = 1e300
 class InverseGaussian(ColumnFamily):
     r"""Inverse Gaussian: :math:`p(x) = \sqrt{\frac{\lambda}{2\pi x^3}} \exp\frac{-\lambda(x-\mu)^2}{2\mu^2 x}`.
 
-    :math:`u(x) = (x, 1/x)`, :math:`\eta = (-\lambda/(2\mu^2), -\lambda/2)` and :math:`A(\eta) =
-    -2\sqrt{\eta_1\eta_2} - \tfrac12\log(-2\eta_2)`. Maximum likelihood is :math:`\mu = E[x]`,
-    :math:`1/\lambda = E[1/x] - 1/\mu`. A constant column has no maximum: :math:`\lambda / \mu` is at most
-    1e10.
+    :math:`u(x) = (x, 1/x)`, :math:`\eta = (-\lambda/(2\mu^2), -\lambda/2)` and
+    :math:`A(\eta) = -2\sqrt{\eta_1\eta_2} - \tfrac12\log(-2\eta_2)`. Maximum likelihood is :math:`\mu = E[x]`,
+    :math:`1/\lambda = E[1/x] - 1/\mu`. A constant column has no maximum: :math:`\lambda / \mu` is at most 1e10.
 
     Examples
     --------

@@ -21,10 +21,10 @@ __all__ = ["Multinomial"]
 class Multinomial(LinearFamily):
     r"""Multinomial over a vector of counts: :math:`p(x) = \frac{n!}{\prod_j x_j!} \prod_j \theta_j^{x_j}`.
 
-    The event is the whole vector: the last axis of ``log_prob`` runs over the words. As the model of a
-    block's columns (class axis last) the score is that of the *sequence* of words, :math:`\sum_j x_{ij}
-    \log\theta_{jk}`, without the coefficient, which contains no class. A missing count says nothing: the
-    tokens that were seen are what is scored.
+    The event is the whole vector: the last axis of ``log_prob`` runs over the words. As the model of a block's
+    columns (class axis last) the score is that of the *sequence* of words, :math:`\sum_j x_{ij} \log\theta_{jk}`,
+    without the coefficient, which contains no class. A missing count says nothing: the tokens that were seen are what
+    is scored.
 
     Examples
     --------

@@ -18,41 +18,18 @@ from softcount.families.linear import LinearFamily, stored_log_base
 from softcount.families.log_factorials import mean_log_binomial
 from softcount.families.supports import is_count
 
-__all__ = ["NegativeBinomial"]
+__all__ = ["FailureCounts", "NegativeBinomial"]
 
 
-@dataclass(frozen=True)
-class NegativeBinomial(LinearFamily):
-    r"""Negative binomial with fixed size: :math:`p(x) = \binom{x + r - 1}{x} p^r (1-p)^x`.
+class FailureCounts(LinearFamily):
+    """Failures before the ``size``-th success: what the negative binomial and the geometric family share.
 
-    Its natural parameter is :math:`\eta = \log(1-p)` and :math:`A(\eta) = -r \log(1 - e^\eta)`. Counts that
-    vary more than Poisson counts with the same mean :math:`m = r(1-p)/p` do: their variance is :math:`m +
-    m^2/r`.
-
-    Parameters are ``log_success`` and ``log_failure``, the logarithms of :math:`p` and :math:`1-p`, so that
-    neither tail loses digits.
-
-    Parameters
-    ----------
-    size : float
-        The number of successes :math:`r`; any positive number. It is fixed: with a free size the
-        distributions are not an exponential family.
-
-    Examples
-    --------
-    >>> family = NegativeBinomial(size=2.0)
-    >>> float(family.log_prob(3, family.parameters(0.5)).round(4))
-    -2.0794
+    Parameters are ``log_success`` and ``log_failure``, the logarithms of the probabilities of success and failure, so
+    that neither tail loses digits.
     """
 
     size: float = 1.0
-
-    name = "negative_binomial"
     support = "counts 0, 1, 2, ..."
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.size) and self.size > 0.0):
-            raise InputError(f"size is {self.size!r}; a negative binomial family needs a positive number.")
 
     def parameters(self, prob: ArrayLike) -> Params:
         """Parameters from the probability of success."""
@@ -132,6 +109,35 @@ class NegativeBinomial(LinearFamily):
     def n_parameters(self, params: Params) -> int:
         """One per column and class; the size is given."""
         return params["log_success"].size
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(FailureCounts):
+    r"""Negative binomial with fixed size: :math:`p(x) = \binom{x + r - 1}{x} p^r (1-p)^x`.
+
+    Its natural parameter is :math:`\eta = \log(1-p)` and :math:`A(\eta) = -r \log(1 - e^\eta)`. Counts that vary more
+    than Poisson counts with the same mean :math:`m = r(1-p)/p` do: their variance is :math:`m + m^2/r`.
+
+    Parameters
+    ----------
+    size : float
+        The number of successes :math:`r`; any positive number. It is fixed: with a free size the
+        distributions are not an exponential family.
+
+    Examples
+    --------
+    >>> family = NegativeBinomial(size=2.0)
+    >>> float(family.log_prob(3, family.parameters(0.5)).round(4))
+    -2.0794
+    """
+
+    size: float = 1.0
+
+    name = "negative_binomial"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.size) and self.size > 0.0):
+            raise InputError(f"size is {self.size!r}; a negative binomial family needs a positive number.")
 
 
 def _log_one_minus_exp(eta: FloatArray) -> FloatArray:

@@ -23,11 +23,10 @@ LARGEST_CONCENTRATION = 1e8
 class VonMises(ColumnFamily):
     r"""Von Mises: :math:`p(x) = e^{\kappa \cos(x - \mu)} / (2 \pi I_0(\kappa))`, :math:`u(x) = (\cos x, \sin x)`.
 
-    :math:`\eta = \kappa (\cos\mu, \sin\mu)` and :math:`A(\eta) = \log 2\pi I_0(|\eta|)`. Values are angles
-    in radians; angles that differ by a full turn are the same, so the density integrates to one over any
-    turn. Maximum likelihood takes :math:`\mu` from the mean direction and solves :math:`I_1(\kappa) /
-    I_0(\kappa) = R`, the length of the mean of :math:`u`, by Newton's method. A constant column has no
-    maximum: :math:`\kappa` is at most 1e8.
+    :math:`\eta = \kappa (\cos\mu, \sin\mu)` and :math:`A(\eta) = \log 2\pi I_0(|\eta|)`. Values are angles in
+    radians; angles that differ by a full turn are the same, so the density integrates to one over any turn. Maximum
+    likelihood takes :math:`\mu` from the mean direction and solves :math:`I_1(\kappa) / I_0(\kappa) = R`, the length
+    of the mean of :math:`u`, by Newton's method. A constant column has no maximum: :math:`\kappa` is at most 1e8.
 
     Examples
     --------
