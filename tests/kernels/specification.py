@@ -116,9 +116,7 @@ def gaussian_full_scores(X, mean, precision_chol, log_det, start):
         sums.add((i, k), float(log_det[k]))
         sums.add((i, k), -0.5 * d * log(2 * pi))
         for b in range(d):
-            z = fsum(
-                (float(X[i, a]) - float(mean[k, a])) * float(precision_chol[k, a, b]) for a in range(b + 1)
-            )
+            z = fsum((float(X[i, a]) - float(mean[k, a])) * float(precision_chol[k, a, b]) for a in range(b + 1))
             sums.add((i, k), -0.5 * z * z)
     return sums.result()
 

@@ -100,9 +100,7 @@ def test_a_row_of_a_million_tokens_keeps_twelve_digits(kernels, n_classes, binar
     occurrences = np.bincount(indices, minlength=1000) * (1.0 if binary else 0.25)
     out = np.zeros((1, n_classes))
     kernels.csr_scores(indptr, indices, data, table, out)
-    np.testing.assert_allclose(
-        out, (occurrences @ table.astype(np.longdouble))[None].astype(float), rtol=1e-12
-    )
+    np.testing.assert_allclose(out, (occurrences @ table.astype(np.longdouble))[None].astype(float), rtol=1e-12)
     counts = np.zeros((1000, n_classes))
     kernels.csr_accumulate(indptr, indices, data, np.full((1, n_classes), 0.3), counts)
     np.testing.assert_allclose(counts, np.repeat(0.3 * occurrences[:, None], n_classes, axis=1), rtol=1e-12)

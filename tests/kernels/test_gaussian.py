@@ -87,9 +87,7 @@ def test_rows_of_weight_zero_add_nothing_even_where_their_squares_overflow(kerne
 def test_a_column_without_an_observed_cell_has_weight_exactly_zero(kernels):
     X = np.array([[np.nan, 1.0], [np.nan, 2.0], [np.nan, np.nan]])
     outs = [np.zeros((2, 1)) for _ in range(3)]
-    kernels.gaussian_class_moments(
-        X, np.zeros(3, np.int32), np.array([0.1, 0.2, 0.3]), np.zeros((2, 1)), *outs
-    )
+    kernels.gaussian_class_moments(X, np.zeros(3, np.int32), np.array([0.1, 0.2, 0.3]), np.zeros((2, 1)), *outs)
     assert outs[0][0, 0] == 0.0
     np.testing.assert_allclose(outs[0][1, 0], 0.3, rtol=1e-15)
 

@@ -23,8 +23,8 @@ def codes_scores(codes: NumberArray, offsets: NumberArray, table: FloatArray, ou
     out : ndarray of float64, shape (n_rows, n_classes)
         Added to in place.
     """
-    check_shape("table", table, (int(offsets[-1]), out.shape[-1]))
     indptr, indices = _one_hot(codes, offsets)
+    check_shape("table", table, (int(offsets[-1]), out.shape[-1]))
     csr_scores(indptr, indices, None, table, out)
 
 
@@ -42,8 +42,8 @@ def codes_accumulate(codes: NumberArray, offsets: NumberArray, resp: FloatArray,
     out : ndarray of float64, shape (offsets[-1], n_classes)
         Added to in place.
     """
-    check_shape("out", out, (int(offsets[-1]), resp.shape[-1]))
     indptr, indices = _one_hot(codes, offsets)
+    check_shape("out", out, (int(offsets[-1]), resp.shape[-1]))
     csr_accumulate(indptr, indices, None, resp, out)
 
 
@@ -69,8 +69,8 @@ def codes_class_counts(
     out : ndarray of float64, shape (offsets[-1], n_classes)
         Added to in place.
     """
-    check_shape("out", out, (int(offsets[-1]), out.shape[-1]))
     indptr, indices = _one_hot(codes, offsets)
+    check_shape("out", out, (int(offsets[-1]), out.shape[-1]))
     csr_class_counts(indptr, indices, None, class_codes, weight, out)
 
 
@@ -78,6 +78,11 @@ def _one_hot(codes: NumberArray, offsets: NumberArray) -> tuple[NumberArray, Num
     """Return the CSR pattern of the cells that are present, after checking every level."""
     n_features = codes.shape[1]
     check_shape("offsets", offsets, (n_features + 1,))
+    if int(offsets[0]) != 0:
+        raise ValueError(f"offsets begins with {int(offsets[0])}, expected 0.")
+    falls = np.flatnonzero(np.diff(offsets) < 0)
+    if falls.size:
+        raise ValueError(f"offsets decreases after column {int(falls[0])}.")
     missing = codes == (255 if codes.dtype == np.uint8 else -1)
     levels = codes.astype(np.int64)
     wrong = ~missing & ((levels < 0) | (levels >= np.diff(offsets)))

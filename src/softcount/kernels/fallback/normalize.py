@@ -38,6 +38,8 @@ def normalize_rows(
     check_shape("fallback_log_prob", fallback_log_prob, (n_classes,))
     weight = np.ones(n_rows) if row_weight is None else row_weight
     check_shape("row_weight", weight, (n_rows,))
+    if n_classes == 0:
+        raise ValueError("scores has no classes.")
     if n_rows == 0:
         return 0.0
     top = scores.max(axis=1)
