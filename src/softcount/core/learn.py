@@ -204,7 +204,7 @@ def _random_starts(
     rng: np.random.Generator,
 ) -> list[Start]:
     """The starts as functions, each with a random stream of its own."""
-    support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support()
+    support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support(chunks.weight)
     kinds = [kind] * _number_of_starts(kind, model, support, n_init)
     if kind == VARIED:
         pair = ("k-means++", "random_from_data" if (support > 0.0).any() else "responsibilities")

@@ -176,7 +176,7 @@ def _seeded_counts(
 
 def _components_without_rows(model: MixtureModel, chunks: Chunks) -> IntArray:
     """Components that a random seed has to start: those of unlabeled classes and of classes with several components."""
-    support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support()
+    support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support(chunks.weight)
     size = np.bincount(model.groups, minlength=model.n_classes)
     return np.flatnonzero((support[model.groups] <= 0.0) | (size[model.groups] > 1))
 

@@ -63,15 +63,24 @@ class Labels:
             return not self.is_unlabeled().any()
         return bool((self.codes >= 0).all())
 
-    def class_support(self) -> FloatArray:
-        """How many rows speak for each class."""
-        support = np.bincount(self.codes[self.codes >= 0], minlength=self.n_classes).astype(np.float64)
+    def class_support(self, weight: FloatArray | None = None) -> FloatArray:
+        """The weight of the rows that speak for each class.
+
+        Parameters
+        ----------
+        weight : array of shape (n_rows,) or None
+            Row weights; ``None`` counts every row once.
+        """
+        share = np.ones(self.n_rows) if weight is None else weight
+        known = self.codes >= 0
+        support = np.bincount(self.codes[known], share[known], minlength=self.n_classes).astype(np.float64)
         if self.factors is not None and self.factor_row is not None:
             # Factors shared by several classes single none of them out, unless they are responsibilities.
-            rows = self.factors if self.fixed else (self.factors > 0) / (self.factors > 0).sum(1, keepdims=True)
-            share = np.where(rows >= 1.0, rows, 0.0) if not self.fixed else rows
-            used = np.bincount(self.factor_row[self.factor_row >= 0], minlength=self.factors.shape[0])
-            support = support + used @ share
+            alone = np.count_nonzero(self.factors, axis=1) == 1
+            votes = self.factors if self.fixed else (self.factors > 0.0) * alone[:, None]
+            partly = self.factor_row >= 0
+            used = np.bincount(self.factor_row[partly], share[partly], minlength=self.factors.shape[0])
+            support = support + used @ votes
         return support
 
     def take(self, rows: IntArray) -> Labels:
