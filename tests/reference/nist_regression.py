@@ -1,7 +1,7 @@
 """Data and certified values of the NIST Statistical Reference Datasets for linear regression.
 
-National Institute of Standards and Technology, https://www.itl.nist.gov/div898/strd/lls/lls.shtml (public domain).
-The certified values were computed by NIST in 500-digit arithmetic and rounded to 15 digits.
+National Institute of Standards and Technology, https://www.itl.nist.gov/div898/strd/lls/lls.shtml (public
+domain). The certified values were computed by NIST in 500-digit arithmetic and rounded to 15 digits.
 """
 
 from dataclasses import dataclass
@@ -84,8 +84,10 @@ LONGLEY = Dataset(
 _STEPS = np.arange(21.0)
 _QUINTIC = powers(_STEPS, 5)
 _ERRORS = np.array(
-    [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048, 2048]
-    + [-2048, 1838, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 759],
+    [
+        *[759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048, 2048],
+        *[-2048, 1838, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 759],
+    ],
     dtype=float,
 )
 _WAMPLER_SE = np.array(
@@ -100,16 +102,16 @@ _WAMPLER_SE = np.array(
 )
 # Typed with five decimals, as NIST publishes them; computed values would differ in the last bit.
 _WAMPLER2_Y = np.array(
-    [1.00000, 1.11111, 1.24992, 1.42753, 1.65984, 1.96875, 2.38336, 2.94117, 3.68928, 4.68559, 6.00000]
-    + [7.71561, 9.92992, 12.75603, 16.32384, 20.78125, 26.29536, 33.05367, 41.26528, 51.16209, 63.00000]
+    [
+        *[1.00000, 1.11111, 1.24992, 1.42753, 1.65984, 1.96875, 2.38336, 2.94117, 3.68928, 4.68559, 6.00000],
+        *[7.71561, 9.92992, 12.75603, 16.32384, 20.78125, 26.29536, 33.05367, 41.26528, 51.16209, 63.00000],
+    ]
 )
 
 
 def _wampler(number, factor):
     y = 1.0 + _QUINTIC.sum(axis=1) + factor * _ERRORS
-    return Dataset(
-        f"Wampler{number}", _QUINTIC, y, np.ones(6), factor * _WAMPLER_SE, factor * 2360.14502379268
-    )
+    return Dataset(f"Wampler{number}", _QUINTIC, y, np.ones(6), factor * _WAMPLER_SE, factor * 2360.14502379268)
 
 
 WAMPLER = {
@@ -121,8 +123,7 @@ WAMPLER = {
 }
 
 # Filippelli, A., NIST: a polynomial of degree 10; columns y, x.
-_FILIP = np.array(
-    """
+_FILIP_NUMBERS = """
     0.8116 -6.860120914 0.9072 -4.324130045 0.9052 -4.358625055 0.9039 -4.358426747 0.8053 -6.955852379
     0.8377 -6.661145254 0.8667 -6.355462942 0.8809 -6.118102026 0.7975 -7.115148017 0.8162 -6.815308569
     0.8515 -6.519993057 0.8766 -6.204119983 0.8885 -5.853871964 0.8859 -6.109523091 0.8959 -5.79832982
@@ -140,9 +141,8 @@ _FILIP = np.array(
     0.8253 -6.691862621 0.8602 -6.392544977 0.8809 -6.067374056 0.8301 -6.684029655 0.8664 -6.378719832
     0.8834 -6.065855188 0.8898 -5.752272167 0.8964 -5.132414673 0.8963 -4.811352704 0.9074 -4.098269308
     0.9119 -3.66174277 0.9228 -3.2644011
-    """.split(),
-    dtype=float,
-).reshape(-1, 2)
+"""
+_FILIP = np.array(_FILIP_NUMBERS.split(), dtype=float).reshape(-1, 2)
 
 FILIP = Dataset(
     "Filip",

@@ -34,30 +34,17 @@ from scipy.special import gammaln
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.core.bayesian_spectrum import LinearPrior, Problem, Spectrum
 from softcount.core.column_moments import column_means
 from softcount.core.execute import Executor
 from softcount.core.normal_equations import Design, GramTally
+from softcount.core.symmetric_solve import factorize
 from softcount.families.statistics import Moments, Sums
 
 __all__ = ["LinearPrior", "NoisePrior", "Posterior", "conjugate_posterior", "evidence_posterior", "tally_moments"]
 
-# Eigenvalues below this share of the largest are rounding errors of zero.
-ZERO_EIGENVALUE = 1e-13
 LOG_RANGE = 30.0
 GRID = 121
-
-
-@dataclass(frozen=True)
-class LinearPrior:
-    """Normal prior of the coefficients: mean and the Cholesky factor of the precision."""
-
-    mean: FloatArray
-    root_precision: FloatArray
-
-    @property
-    def precision(self) -> FloatArray:
-        """The precision matrix."""
-        return self.root_precision @ self.root_precision.T
 
 
 @dataclass(frozen=True)
@@ -104,74 +91,6 @@ class Posterior:
         return 2.0 * self.shape
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """The problem in the basis where the prior's precision is the identity and the scatter is diagonal.
-
-    ``pull`` is the gradient towards the data at the prior mean, ``basis`` maps back, ``least`` is the
-    smallest possible residual sum of squares.
-    """
-
-    values: FloatArray
-    pull: FloatArray
-    basis: FloatArray
-    least: float
-    dof: float
-    total_weight: float
-    has_intercept: bool
-
-    @classmethod
-    def of(cls, moments: Moments, prior: LinearPrior, *, fit_intercept: bool) -> Spectrum:
-        """Diagonalize the moments of ``(X, y)`` under a prior."""
-        scatter, weight = moments.scatter[0], float(moments.weight[0, 0])
-        if not fit_intercept:
-            mean = moments.mean[:, 0]
-            scatter = scatter + weight * np.outer(mean, mean)
-        sxx, sxy, syy = scatter[:-1, :-1], scatter[:-1, -1], float(scatter[-1, -1])
-        gap = sxy - sxx @ prior.mean
-        total = max(syy - float(prior.mean @ (sxy + gap)), 0.0)
-        root = prior.root_precision
-        half = solve_triangular(root, sxx, lower=True)
-        whitened = solve_triangular(root, half.T, lower=True)
-        values, vectors = np.linalg.eigh(0.5 * (whitened + whitened.T))
-        pull = vectors.T @ solve_triangular(root, gap, lower=True)
-        basis = solve_triangular(root, vectors, lower=True, trans="T")
-        zero = values <= ZERO_EIGENVALUE * max(float(values.max(initial=0.0)), 0.0)
-        values, pull = np.where(zero, 0.0, values), np.where(zero, 0.0, pull)
-        explained = np.divide(pull * pull, values, out=np.zeros_like(pull), where=~zero).sum()
-        dof = weight - float(fit_intercept)
-        return cls(values, pull, basis, max(total - float(explained), 0.0), dof, weight, fit_intercept)
-
-    def shifts(self, ridge: float) -> FloatArray:
-        """``m - m_0`` in the basis, for the ratio ``ridge = alpha sigma**2``."""
-        return self.pull / (self.values + ridge)
-
-    def residual(self, ridge: float) -> float:
-        """Residual sum of squares at the posterior mean, a sum of terms that are not negative."""
-        missed = np.divide(ridge * self.pull, self.values + ridge)
-        lost = np.divide(missed * missed, self.values, out=np.zeros_like(missed), where=self.values > 0.0)
-        return self.least + float(lost.sum())
-
-    def effective(self, ridge: float) -> float:
-        """``gamma``."""
-        return float((self.values / (self.values + ridge)).sum())
-
-    def log_evidence(self, alpha: float, noise: float) -> float:
-        """Log evidence for prior precision ``alpha`` times the given one, and noise variance ``noise``."""
-        ridge = alpha * noise
-        misfit = self.residual(ridge) / noise + alpha * float((self.shifts(ridge) ** 2).sum())
-        return (
-            -0.5 * self.dof * math.log(2.0 * math.pi * noise)
-            - (0.5 * math.log(self.total_weight) if self.has_intercept else 0.0)
-            - 0.5 * float(np.log1p(self.values / ridge).sum())
-            - 0.5 * misfit
-        )
-
-    def profiled_noise(self, ridge: float) -> float:
-        """The best noise variance for a given ratio of precisions."""
-        return (self.residual(ridge) + ridge * float((self.shifts(ridge) ** 2).sum())) / self.dof
-
-
 def tally_moments(design: Design, target: FloatArray, weight: FloatArray | None, executor: Executor) -> Moments:
     """Weight, means and scatter of ``(X, y)``, one pass after the one that finds the means to shift by."""
     center = np.zeros(design.table.shape[1])
@@ -210,7 +129,8 @@ def evidence_posterior(
 
     With ``scales_prior`` the evidence also chooses a factor of the prior's precision.
     """
-    spectrum = Spectrum.of(moments, prior, fit_intercept=fit_intercept)
+    problem = Problem.of(moments, prior, fit_intercept=fit_intercept)
+    spectrum = Spectrum.of(problem)
     if spectrum.dof <= 0.0:
         raise InputError(
             f"The rows have a total weight of {spectrum.total_weight:g}, which leaves nothing to estimate noise from: "
@@ -218,10 +138,10 @@ def evidence_posterior(
         )
     alpha, noise = _hyperparameters(spectrum, noise_variance, scales_prior=scales_prior)
     ridge = alpha * noise
-    scale = (spectrum.basis * (noise / (spectrum.values + ridge))) @ spectrum.basis.T
+    mean, scale = _mean_and_scale(problem, spectrum, ridge)
     return Posterior(
-        prior.mean + spectrum.basis @ spectrum.shifts(ridge),
-        scale,
+        mean,
+        noise * scale,
         noise,
         alpha,
         spectrum.log_evidence(alpha, noise),
@@ -245,7 +165,8 @@ def conjugate_posterior(
     .. math:: a_n = a_0 + \nu / 2, \qquad
               b_n = b_0 + \tfrac12 \left(\mathrm{RSS}(m) + (m - m_0)^\top \Lambda_0 (m - m_0)\right) .
     """
-    spectrum = Spectrum.of(moments, prior, fit_intercept=fit_intercept)
+    problem = Problem.of(moments, prior, fit_intercept=fit_intercept)
+    spectrum = Spectrum.of(problem)
     if spectrum.dof < 0.0:
         raise InputError("The rows have a total weight below 1, which does not determine the intercept.")
     shape = noise_prior.shape + 0.5 * spectrum.dof
@@ -274,9 +195,23 @@ def conjugate_posterior(
 
         ridge = _best(lambda log_ridge: log_evidence(math.exp(log_ridge)), slope, _scale_of(spectrum))
     noise = rate_at(ridge) / shape
-    scale = (spectrum.basis * (noise / (spectrum.values + ridge))) @ spectrum.basis.T
-    mean = prior.mean + spectrum.basis @ spectrum.shifts(ridge)
-    return Posterior(mean, scale, noise, ridge, log_evidence(ridge), shape, spectrum.effective(ridge))
+    mean, scale = _mean_and_scale(problem, spectrum, ridge)
+    return Posterior(mean, noise * scale, noise, ridge, log_evidence(ridge), shape, spectrum.effective(ridge))
+
+
+def _mean_and_scale(problem: Problem, spectrum: Spectrum, ridge: float) -> tuple[FloatArray, FloatArray]:
+    """Posterior mean, and the inverse of ``S_xx + ridge * precision``."""
+    root = problem.prior.root_precision
+    if spectrum.values.size == root.shape[0]:
+        # On the scale of its own diagonal, which the units of the columns do not touch.
+        factor = factorize(problem.sxx + ridge * problem.prior.precision, tolerance=0.0)
+        return problem.prior.mean + factor.solve(problem.gap), factor.inverse()
+    # In directions the rows say nothing of there is the prior alone, free of the scatter's rounding errors.
+    vectors = spectrum.vectors
+    back = solve_triangular(root, vectors, lower=True, trans="T")
+    prior_root = solve_triangular(root, np.eye(root.shape[0]) - vectors @ vectors.T, lower=True, trans="T")
+    scale = (back / (spectrum.values + ridge)) @ back.T + prior_root @ prior_root.T / ridge
+    return problem.prior.mean + back @ spectrum.shifts(ridge), scale
 
 
 def _hyperparameters(spectrum: Spectrum, noise_variance: float | None, *, scales_prior: bool) -> tuple[float, float]:
@@ -322,15 +257,12 @@ def _hyperparameters(spectrum: Spectrum, noise_variance: float | None, *, scales
 
 def _scale_of(spectrum: Spectrum) -> float:
     """A typical eigenvalue, around which ratios of precisions are looked for."""
-    positive = spectrum.values[spectrum.values > 0.0]
-    return float(np.exp(np.log(positive).mean())) if positive.size else 1.0
+    return float(np.exp(np.log(spectrum.values).mean())) if spectrum.values.size else 1.0
 
 
 def _smallest_noise(spectrum: Spectrum) -> float:
     """Noise below this is rounding of a perfect fit."""
-    explained = np.divide(
-        spectrum.pull**2, spectrum.values, out=np.zeros_like(spectrum.pull), where=spectrum.values > 0.0
-    ).sum()
+    explained = (spectrum.pull**2 / spectrum.values).sum()
     return max(1e-20 * (spectrum.least + float(explained)) / spectrum.dof, 1e-280)
 
 

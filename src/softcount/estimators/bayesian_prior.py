@@ -9,7 +9,7 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.bayesian_linear import LinearPrior
+from softcount.core.bayesian_spectrum import LinearPrior
 
 __all__ = ["check_noise", "read_prior"]
 
