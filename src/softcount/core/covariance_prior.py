@@ -5,26 +5,30 @@ Shrinkage by :math:`s` towards a target :math:`T` is a conjugate prior, an inver
 
 .. math:: \frac{S + \nu T}{w + \nu} = (1 - s) \frac{S}{w} + s T \qquad\text{for}\qquad \nu = \frac{s}{1 - s}\, w .
 
-:math:`s` and :math:`T` come from the labeled rows, before EM starts, and :math:`\nu` from the weight of all rows, so that
-EM's objective, the likelihood plus the logarithm of that density, stands still while it is being climbed. The divisor
-:math:`w - b` instead of :math:`w` is :math:`\nu = -b` in the same formula; with both,
+:math:`s` and :math:`T` come from the labeled rows, before EM starts, and :math:`\nu` from the weight of all rows, so
+that EM's objective, the likelihood plus the logarithm of that density, stands still while it is being climbed. The
+divisor :math:`w - b` instead of :math:`w` is :math:`\nu = -b` in the same formula; with both,
 :math:`\nu = \frac{s}{1-s}(w - b) - b`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray
 from softcount.core.shrinkage import ClassShrinkage
 from softcount.families.covariance import column_units
 from softcount.families.gaussian import MomentPrior
 from softcount.families.statistics import Moments
 
-__all__ = ["CovariancePlan", "LabeledMoments"]
+__all__ = ["COVARIANCES", "CovariancePlan", "LabeledMoments"]
+
+COVARIANCES = ("tied", "full", "diag", "spherical")
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,21 @@ class CovariancePlan:
     shrinkage: float | str | None
     least: float
 
+    def check(self) -> None:
+        """Refuse what no covariance can be estimated with."""
+        if self.kind not in COVARIANCES:
+            raise InputError(f"covariance is {self.kind!r}; choose one of {', '.join(map(repr, COVARIANCES))}.")
+        if self.shrinkage is None:
+            return
+        if self.shrinkage != "auto" and not _is_share(self.shrinkage):
+            raise InputError(f"shrinkage is {self.shrinkage!r}; give a number between 0 and 1, 'auto' or None.")
+        if self.kind == "spherical" or (self.kind == "diag" and self.shrinkage == "auto"):
+            what = "a single variance" if self.kind == "spherical" else "variances without correlations"
+            raise InputError(
+                f"shrinkage={self.shrinkage!r} has nothing to shrink: covariance={self.kind!r} has {what}. Leave "
+                "shrinkage out, or use covariance='tied' or 'full'."
+            )
+
     def prior(self, labeled: LabeledMoments, by_class: ClassShrinkage | None, *, iterates: bool) -> MomentPrior:
         """The prior for these labeled rows; ``by_class`` is needed for ``shrinkage="auto"``.
 
@@ -142,6 +161,12 @@ class CovariancePlan:
                 own = np.where(divisor > 0.0, labeled.scatter / divisor, np.nan).mean(axis=0)
             target, mass = np.where(own > 0.0, own, pooled), share
         return _towards(np.full(target.shape, s), target[:, None] * np.ones_like(units), mass, removed)
+
+
+def _is_share(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return False
+    return bool(0.0 <= float(value) <= 1.0)
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ lowers its objective, and no penalty has to be added to that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from softcount._types import FloatArray
+from softcount._types import BoolArray, FloatArray
 
-__all__ = ["as_matrix", "column_units", "count_raised", "free_scatter", "raised_covariance", "raised_variance"]
+__all__ = ["as_matrix", "column_units", "directions_at_bound", "free_scatter", "raised_covariance", "raised_variance"]
 
 #: A standard deviation this many times smaller than the values' size is rounding in a constant column.
 RESOLUTION = 4.0 * float(np.finfo(np.float64).eps)
@@ -52,17 +53,22 @@ def raised_variance(var: FloatArray, bound: FloatArray | None, *, spherical: boo
     return np.maximum(var, bound.mean() if spherical else bound[:, None])
 
 
-def count_raised(cov: FloatArray, bound: FloatArray) -> int:
-    """In how many directions a covariance lies at its bound."""
-    scale = np.sqrt(bound)
-    unit = cov / scale[:, None] / scale
+def directions_at_bound(params: Mapping[str, FloatArray], bound: FloatArray, *, is_spherical: bool) -> list[int]:
+    """In how many directions the covariance of each class lies at its bound."""
     limit = 1.0 + 1e-4
-    if _is_positive_definite(unit - limit * np.eye(unit.shape[0])):
-        return 0
-    return int(np.sum(np.linalg.eigvalsh(unit) <= limit))
+    if "var" in params:
+        least = bound.mean() if is_spherical else bound[:, None]
+        return [int(count) for count in np.sum(params["var"] <= least * limit, axis=0)]
+    scale = np.sqrt(bound)
+    counts = []
+    for cov in params["cov"]:
+        unit = cov / scale[:, None] / scale
+        is_clear = _is_positive_definite(unit - limit * np.eye(unit.shape[0]))
+        counts.append(0 if is_clear else int(np.sum(np.linalg.eigvalsh(unit) <= limit)))
+    return counts
 
 
-def column_units(within: FloatArray, total: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+def column_units(within: FloatArray, total: FloatArray, mean: FloatArray) -> tuple[FloatArray, BoolArray]:
     """The variance that counts as large in each column, and which columns are constant.
 
     It is the variance within classes; where that is zero the total one; of a constant column the square of its value,
@@ -74,17 +80,17 @@ def column_units(within: FloatArray, total: FloatArray, mean: FloatArray) -> tup
     return np.where(unit > 0.0, unit, 1.0), is_constant
 
 
-def as_matrix(scatter: Any, n_columns: int) -> FloatArray:
+def as_matrix(prior_scatter: Any, n_columns: int) -> FloatArray:
     """A prior scatter as a matrix (or one per class): a number or a number per column means a diagonal one."""
-    scatter = np.asarray(scatter, dtype=np.float64)
+    scatter: FloatArray = np.asarray(prior_scatter, dtype=np.float64)
     if scatter.ndim >= 2 and scatter.shape[-2:] == (n_columns, n_columns):
         return scatter
     return np.asarray(np.broadcast_to(scatter.reshape(-1), (n_columns,)) * np.eye(n_columns))
 
 
-def free_scatter(scatter: Any, *, shared: bool, spherical: bool) -> FloatArray:
+def free_scatter(prior_scatter: Any, *, shared: bool, spherical: bool) -> FloatArray:
     """A prior scatter per column and class as one per variance that is free: averaged over the cells that share it."""
-    scatter = np.asarray(scatter, dtype=np.float64)
+    scatter: FloatArray = np.asarray(prior_scatter, dtype=np.float64)
     if scatter.ndim < 2:
         scatter = scatter.reshape(-1, 1)
     if shared:

@@ -1,0 +1,56 @@
+"""A look at the labeled rows before anything is fitted: moments of the columns by class, and how much to shrink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from softcount._types import FloatArray
+from softcount.core.chunks import Chunk, Chunks
+from softcount.core.covariance_prior import LabeledMoments
+from softcount.core.execute import Executor
+from softcount.core.mixture import CLASSES, MixtureModel
+from softcount.core.shrinkage import ClassShrinkage, ledoit_wolf_by_class
+from softcount.core.start import labeled_resp
+from softcount.families.gaussian import Gaussian
+
+__all__ = ["look_at_labeled_rows"]
+
+
+def look_at_labeled_rows(
+    model: MixtureModel, executor: Executor, chunks: Chunks, *, with_shrinkage: bool
+) -> tuple[LabeledMoments, ClassShrinkage | None]:
+    """Moments of the labeled rows by class, and with a second pass what Ledoit and Wolf's shrinkage makes of them.
+
+    Rows whose labels name several classes are shared between these. Without any labeled row all rows are shared
+    equally, so that every class has the moments of all rows.
+    """
+    looker = replace(model, families=(Gaussian(),), unlabeled_weight=1.0)
+
+    def look(*, spread: bool) -> LabeledMoments:
+        def resp_of(chunk: Chunk) -> FloatArray:
+            return labeled_resp(model, chunk, spread=spread)
+
+        counts = executor.reduce(lambda lane: looker.tally_given(lane, resp_of), chunks)
+        moments: Any = counts.parts["0"]
+        return LabeledMoments.from_moments(counts.parts[CLASSES].arrays()["weight"], moments)
+
+    labeled = look(spread=False)
+    is_spread = not labeled.class_weight.any()
+    if is_spread:
+        labeled = look(spread=True)
+    if not with_shrinkage:
+        return labeled, None
+    resp_of = _weighted(model, spread=is_spread)
+    return labeled, ledoit_wolf_by_class(chunks, executor, resp_of, labeled.mean, labeled.variance())
+
+
+def _weighted(model: MixtureModel, *, spread: bool) -> Callable[[Chunk], FloatArray]:
+    def resp_of(chunk: Chunk) -> FloatArray:
+        resp = labeled_resp(model, chunk, spread=spread)
+        return resp if chunk.weight is None else np.asarray(resp * chunk.weight[:, None])
+
+    return resp_of
