@@ -39,7 +39,7 @@ ESTIMATORS = tuple(name for name in _NAMES if name[0].isupper())
 # Public submodule, as users spell it -> the module it is.
 _MODULES = {
     "families": "softcount.families",
-    "priors": "softcount.core.priors",
+    "priors": "softcount.families.priors",
     "select": "softcount.select",
 }
 

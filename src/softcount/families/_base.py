@@ -143,16 +143,20 @@ class Family(ABC):
         weight : array-like of shape (n_samples,), optional
             Weight of each observation; ``k`` means ``k`` copies of it.
         """
+        total, mass = self.totals(x, weight)
+        if np.any(mass <= 0.0):
+            raise InputError(f"A {self.name} distribution cannot be fitted to missing values alone.")
+        return self.from_mean_stats(total / mass[..., None])
+
+    def totals(self, x: ArrayLike, weight: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        r""":math:`\sum_i w_i u(x_i)` over the first axis, and the weight of what was not missing."""
         x, share = self.checked(x, weight)
-        missing = self.missing(x)
         if self.event_ndim:
-            return self.from_mean_stats(np.tensordot(share, self.stats(x), axes=(0, 0)) / share.sum())
+            return np.tensordot(share, self.stats(x), axes=(0, 0)), np.asarray(share.sum())
+        missing = self.missing(x)
         share = np.where(missing, 0.0, share.reshape(-1, *(1,) * (x.ndim - 1)))
         stats = self.stats(np.where(missing, self.inner_point, x))
-        total = share.sum(axis=0)
-        if np.any(total <= 0.0):
-            raise InputError(f"A {self.name} distribution cannot be fitted to missing values alone.")
-        return self.from_mean_stats((share[..., None] * stats).sum(axis=0) / total[..., None])
+        return (share[..., None] * stats).sum(axis=0), np.asarray(share.sum(axis=0))
 
     def checked(self, x: ArrayLike, weight: ArrayLike | None) -> tuple[NDArray[Any], FloatArray]:
         """Observations that the family can produce, and one weight for each of them, or an error."""
