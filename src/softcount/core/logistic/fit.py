@@ -69,6 +69,9 @@ class LogisticProblem:
     tol : float
     start : array of shape (n_outputs, n_columns) or None
         Coefficients of the shifted columns to start from.
+    certify : bool
+        Whether a quasi-Newton fit ends with a look at the whole information: it says how far the optimum really is, and
+        standard errors need it anyway. Gradient ascent, which knows no curvature, always does.
     on_step : callable or None
         Called after every iteration.
     """
@@ -79,6 +82,7 @@ class LogisticProblem:
     max_iter: int = 10_000
     tol: float = 1e-8
     start: FloatArray | None = None
+    certify: bool = False
     on_step: Callable[[Step, LogisticState], None] | None = None
 
 
@@ -247,7 +251,8 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
             if _is_suspicious(problem, fit, executor) and _answer_separation(problem, fit, executor):
                 return
             may_separate = not done and fit.solver != "gradient"
-        if watch.converged and fit.solver == "gradient" and not fit.n_iter >= problem.max_iter:
+        first_order = fit.solver == "gradient" or (fit.solver == "lbfgs" and problem.certify)
+        if watch.converged and first_order and fit.n_iter < problem.max_iter:
             true_step = _newton_step(problem, fit, executor)
             fit.step = true_step
             if true_step > problem.tol and tol > 1e-3 * problem.tol:

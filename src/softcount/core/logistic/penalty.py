@@ -38,22 +38,23 @@ class LogisticPenalty:
 
     @classmethod
     def of(
-        cls, strength: FloatArray, l1_ratio: float, *, fit_intercept: bool, n_outputs: int, reference: bool
+        cls, l1: FloatArray, l2: FloatArray, *, fit_intercept: bool, n_outputs: int, reference: bool
     ) -> LogisticPenalty:
-        """The elastic net with total ``strength`` per feature.
+        """Strengths per feature; ``reference`` says whether a further class serves as the reference of several.
 
         Examples
         --------
         >>> import numpy as np
-        >>> penalty = LogisticPenalty.of(np.ones(1), 0.0, fit_intercept=True, n_outputs=2, reference=True)
-        >>> penalty.log_prior(np.array([[9.0, 1.0], [9.0, -1.0]]))
+        >>> one = np.ones(1)
+        >>> penalty = LogisticPenalty.of(0.0 * one, one, fit_intercept=True, n_outputs=2, reference=True)
+        >>> round(penalty.log_prior(np.array([[9.0, 1.0], [9.0, -1.0]])), 6)
         -1.0
         """
         mix = np.eye(n_outputs)
-        if reference:
+        if reference and n_outputs > 1:
             mix -= 1.0 / (n_outputs + 1)
-        full = np.concatenate([np.zeros(int(fit_intercept)), strength])
-        return cls(l1_ratio * full, (1.0 - l1_ratio) * full, mix)
+        free = np.zeros(int(fit_intercept))
+        return cls(np.concatenate([free, l1]), np.concatenate([free, l2]), mix)
 
     @property
     def has_l1(self) -> bool:
@@ -81,8 +82,7 @@ class LogisticPenalty:
 
     def curvature(self) -> FloatArray:
         """Hessian of the squared part for the coefficients in one row after the other."""
-        answer: FloatArray = np.kron(self.mix, np.diag(self.l2))
-        return answer
+        return np.asarray(np.kron(self.mix, np.diag(self.l2)), dtype=np.float64)
 
     def add_curvature(self, information: FloatArray) -> FloatArray:
         """``information`` plus the Hessian of the squared part."""

@@ -48,7 +48,7 @@ class Separation:
     columns : array of int
         Columns of the design, without the intercept, that take part.
     complete : bool
-        Whether every row lies strictly on its own side; otherwise some lie on the boundary.
+        Whether the fit had every row strictly on its own side; otherwise some lie on the boundary.
     """
 
     direction: FloatArray
@@ -112,7 +112,8 @@ class _Search:
         """The linear program over a growing set of rows."""
         data = self.data
         total = self._total_margin()
-        rows = self._first_rows(coef)
+        fitted = self.margins(coef)
+        rows = self._first_rows(fitted)
         for _ in range(MOST_ROUNDS):
             direction = self._program(rows, total)
             if direction is None:
@@ -125,7 +126,8 @@ class _Search:
                 reach = np.abs(direction).max(axis=0) * np.where(self.deviation > 0.0, self.deviation, 1.0)
                 reach[: int(data.design.fit_intercept)] = 0.0
                 columns = np.flatnonzero(reach > 1e-6 * reach.max(initial=0.0))
-                return Separation(direction, columns, bool(margins.min() > MARGIN_TOLERANCE))
+                # The program's answer touches rows; the fit, on its way to infinity, clears them if it can.
+                return Separation(direction, columns, bool(fitted.min() > 0.0))
             rows = np.union1d(rows, fresh)
         return None
 
@@ -168,10 +170,10 @@ class _Search:
 
         return np.asarray(self.executor.reduce(tally, data.slices)["total"] / data.n_samples)
 
-    def _first_rows(self, coef: FloatArray) -> IntArray:
+    def _first_rows(self, fitted: FloatArray) -> IntArray:
         """Rows that the fitted coefficients put closest to the boundary, and some of all kinds."""
         n = self.data.n_samples
-        closest = np.argsort(self.margins(coef), kind="stable")[: FIRST_ROWS // 2]
+        closest = np.argsort(fitted, kind="stable")[: FIRST_ROWS // 2]
         return np.union1d(closest, np.linspace(0, n - 1, min(n, FIRST_ROWS // 2)).astype(np.int64))
 
     def _program(self, rows: IntArray, total: FloatArray) -> FloatArray | None:
