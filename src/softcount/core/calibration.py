@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from softcount._types import CodesArray, FloatArray
-from softcount.core.crossfit import cool
+from softcount.core.crossfit import cool, cool_log
 
 __all__ = ["Calibration", "fit_isotonic"]
 
@@ -46,9 +46,20 @@ class Calibration:
         total = mapped.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0.0, mapped / np.where(total > 0.0, total, 1.0), posterior))
 
+    def apply_log(self, log_posterior: FloatArray, length: FloatArray) -> FloatArray:
+        """Logarithms of the calibrated probabilities; finite for a temperature, however small the probability."""
+        if not self.maps:
+            return cool_log(log_posterior, length, self.correlation)
+        with np.errstate(divide="ignore"):
+            return np.log(self.apply(log_posterior, length))
+
 
 def fit_isotonic(
-    log_posterior: FloatArray, length: FloatArray, codes: CodesArray, correlation: float
+    log_posterior: FloatArray,
+    length: FloatArray,
+    codes: CodesArray,
+    correlation: float,
+    weight: FloatArray | None = None,
 ) -> tuple[tuple[FloatArray, FloatArray], ...]:
     """One non-decreasing map per class, from cooled probability to observed frequency."""
     from sklearn.isotonic import IsotonicRegression
@@ -57,6 +68,6 @@ def fit_isotonic(
     maps: list[tuple[FloatArray, FloatArray]] = []
     for k in range(posterior.shape[1]):
         fitted: Any = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-        fitted.fit(posterior[:, k], codes == k)
+        fitted.fit(posterior[:, k], codes == k, sample_weight=weight)
         maps.append((np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_)))
     return tuple(maps)

@@ -3,21 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
 
-__all__ = ["brier", "cool", "fit_cooling", "folds", "hits", "log_loss"]
+__all__ = ["HeldOut", "brier", "cool", "cool_log", "finite_log_posterior", "fit_cooling", "folds", "hits", "log_loss"]
 
 #: Candidate correlations of the evidence of one row, from none to all of it the same.
 COOLING = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 25)])
+#: The least log-posterior of a class, so that impossible classes can be cooled like others.
+FLOOR = -1e6
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Cross-fitted log-posteriors of labeled rows, candidate by candidate.
+
+    Attributes
+    ----------
+    rows : array of shape (n_held,)
+        Positions among the labeled rows, once per repeat.
+    codes, length, weight : array of shape (n_held,)
+        Classes, sizes (words, or observed cells) and weights of the rows.
+    log_posterior : dict of candidate -> array of shape (n_held, n_classes)
+        From a fit that the row's own label had no part in.
+    """
+
+    rows: IntArray
+    codes: CodesArray
+    length: FloatArray
+    weight: FloatArray
+    log_posterior: dict[str, FloatArray]
+
+    def __len__(self) -> int:
+        return int(self.rows.size)
+
+    def by_row(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means of ``values`` over the repeats of each row, and the rows' weights."""
+        _, first, place, count = np.unique(self.rows, return_index=True, return_inverse=True, return_counts=True)
+        return np.asarray(np.bincount(place, values) / count), self.weight[first]
+
+    def cooling(self, candidate: str) -> float:
+        """The correlation that makes a candidate's posteriors best."""
+        return fit_cooling(self.log_posterior[candidate], self.length, self.codes, self.weight)
+
+    def cooled(self, candidate: str, correlation: float) -> FloatArray:
+        """A candidate's posteriors, cooled."""
+        return cool(self.log_posterior[candidate], self.length, correlation)
 
 
 def folds(codes: CodesArray, n_folds: int, n_repeats: int, rng: np.random.Generator) -> Iterator[list[IntArray]]:
     """Held-out rows of every fold, repeat by repeat; each class is dealt round-robin after a shuffle.
 
-    A class with a single row is never held out: without it there would be nothing to know the class by.
+    Rows with code -1 are never held out, nor is a class with a single row: without it there would be nothing to know
+    the class by. A class with fewer rows than folds is spread over as many folds as it has rows.
     """
     for _ in range(n_repeats):
         held: list[list[int]] = [[] for _ in range(n_folds)]
@@ -29,25 +70,23 @@ def folds(codes: CodesArray, n_folds: int, n_repeats: int, rng: np.random.Genera
             for row in rows:
                 held[turn % n_folds].append(int(row))
                 turn += 1
-        yield [_not_whole_class(np.array(sorted(rows), dtype=np.int64), codes) for rows in held if rows]
+        yield [np.array(sorted(rows), dtype=np.int64) for rows in held if rows]
 
 
-def _not_whole_class(rows: IntArray, codes: CodesArray) -> IntArray:
-    """The rows without those of classes that would be left with none to learn from."""
-    kept = np.ones(rows.shape, dtype=bool)
-    for k in np.unique(codes[rows]):
-        own = codes[rows] == k
-        if own.sum() == (codes == k).sum():
-            kept[np.flatnonzero(own)[0]] = False
-    return rows[kept]
+def cool_log(log_posterior: FloatArray, length: FloatArray, correlation: float) -> FloatArray:
+    r"""Log-posteriors of rows whose log-odds are divided by :math:`1 + (n_i - 1)\rho`, normalized."""
+    scaled = log_posterior / (1.0 + np.maximum(length - 1.0, 0.0) * correlation)[:, None]
+    scaled -= scaled.max(axis=1, keepdims=True)
+    return np.asarray(scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True)))
 
 
 def cool(log_posterior: FloatArray, length: FloatArray, correlation: float) -> FloatArray:
     r"""Posteriors of rows whose log-odds are divided by :math:`1 + (n_i - 1)\rho`."""
     scaled = log_posterior / (1.0 + np.maximum(length - 1.0, 0.0) * correlation)[:, None]
-    scaled = scaled - scaled.max(axis=1, keepdims=True)
+    scaled -= scaled.max(axis=1, keepdims=True)
     np.exp(scaled, out=scaled)
-    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+    scaled /= scaled.sum(axis=1, keepdims=True)
+    return np.asarray(scaled)
 
 
 def brier(posterior: FloatArray, codes: CodesArray) -> FloatArray:
@@ -83,4 +122,4 @@ def finite_log_posterior(joint: FloatArray, log_prior: FloatArray) -> FloatArray
     joint = np.where(impossible[:, None], log_prior, joint)
     shifted = joint - joint.max(axis=1, keepdims=True)
     log_posterior = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return np.asarray(np.maximum(log_posterior, -1e6))
+    return np.asarray(np.maximum(log_posterior, FLOOR))

@@ -8,7 +8,7 @@ from typing import Any
 
 from softcount.core.iterate import Step
 
-__all__ = ["step_printer"]
+__all__ = ["note_printer", "step_printer"]
 
 
 def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
@@ -24,5 +24,17 @@ def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
                 f"change {step.change:.3e}  {step.seconds:.1f} s\n"
             )
             sys.stderr.flush()
+
+    return show
+
+
+def note_printer(name: str, verbose: int) -> Callable[[str], None] | None:
+    """A callback that prints what a fit is doing beside its iterations, or None when not verbose."""
+    if verbose <= 0:
+        return None
+
+    def show(text: str) -> None:
+        sys.stderr.write(f"[{name}] {text}\n")
+        sys.stderr.flush()
 
     return show

@@ -23,14 +23,19 @@ from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
 
 __all__ = ["row_totals", "token_correlation", "with_evidence"]
 
+#: Rows looked at together, and the cells they may have in a dense table.
 ROWS_AT_ONCE = 8192
+CELLS_AT_ONCE = 2**21
 
 
 def row_totals(block: Block) -> tuple[FloatArray, FloatArray]:
     """Per row the total and the sum of squares of its counts, missing cells left out."""
     total, square = np.zeros(block.n_rows), np.zeros(block.n_rows)
-    for start in range(0, block.n_rows, ROWS_AT_ONCE):
-        part = block.rows(start, min(start + ROWS_AT_ONCE, block.n_rows))
+    step = ROWS_AT_ONCE
+    if not isinstance(block, SparseBlock):
+        step = max(1, min(step, CELLS_AT_ONCE // max(block.n_columns, 1)))
+    for start in range(0, block.n_rows, step):
+        part = block.rows(start, min(start + step, block.n_rows))
         rows = slice(start, start + part.n_rows)
         if isinstance(part, SparseBlock):
             total[rows], square[rows] = _sparse_totals(part)
@@ -50,10 +55,8 @@ def _sparse_totals(block: SparseBlock) -> tuple[FloatArray, FloatArray]:
         return ones, ones
     data = np.asarray(block.data[start:stop], dtype=np.float64)
     rows = np.repeat(np.arange(block.n_rows), lengths)
-    return (
-        np.bincount(rows, data, minlength=block.n_rows),
-        np.bincount(rows, data * data, minlength=block.n_rows),
-    )
+    total = np.asarray(np.bincount(rows, data, minlength=block.n_rows), dtype=np.float64)
+    return total, np.asarray(np.bincount(rows, data * data, minlength=block.n_rows), dtype=np.float64)
 
 
 def token_correlation(

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from softcount._types import FloatArray
-from softcount.core.crossfit import brier, cool, hits, log_loss
+from softcount.core.crossfit import HeldOut, brier, hits, log_loss
 
-if TYPE_CHECKING:
-    from softcount.core.unlabeled import HeldOut
-
-__all__ = ["Verdict", "no_evidence", "weigh_up"]
+__all__ = ["Verdict", "interrupted_verdict", "no_evidence", "paired_interval", "weigh_up"]
 
 #: Two-sided 90 % of a normal distribution.
 Z90 = 1.6448536269514722
+#: An interval no wider than this to either side is not a matter of too few labels.
+NARROW = 0.03
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,8 @@ class Verdict:
     used : {"none", "marginals", "full"}
         How the unlabeled rows were used: not at all, for the columns' overall distributions, or by EM.
     accuracy_labeled, accuracy : float
-        Accuracy of the labeled rows alone, and of the fit that was kept; NaN where no row could be held out.
+        Accuracy of the labeled rows alone, and with the unlabeled rows: of the fit that was kept, or, where they were
+        given weight 0, of EM. NaN where no row could be held out.
     log_loss_labeled, log_loss : float
         Their log-loss, with calibrated probabilities.
     difference : float
@@ -40,7 +37,7 @@ class Verdict:
     direction : int
         1 if the unlabeled rows seem to help, -1 if they seem to hurt, 0 if they were not used.
     conclusive : bool
-        Whether the interval leaves out zero.
+        Whether the interval leaves out zero, with every class held out.
     sentence : str
     """
 
@@ -61,14 +58,50 @@ class Verdict:
         return self.sentence
 
 
+def _unknown(used: str, n_labeled: int, n_unlabeled: int, sentence: str) -> Verdict:
+    nan = math.nan
+    return Verdict(n_labeled, n_unlabeled, used, nan, nan, nan, nan, nan, (nan, nan), 1, False, sentence)
+
+
 def no_evidence(used: str, n_labeled: int, n_unlabeled: int) -> Verdict:
     """The verdict where no labeled row could be held out."""
     sentence = (
-        f"Too few labels to tell ({n_labeled} labeled rows, none of which could be held out): the {n_unlabeled:,} "
-        "unlabeled rows were used, because with so few labels they usually help. Label at least 2 rows per class."
+        f"Too few labels to tell ({_rows(n_labeled)} of known class, none of which could be held out): the "
+        f"{n_unlabeled:,} unlabeled rows were used, because with so few labels they usually help. Label at least 2 "
+        "rows per class."
     )
-    nan = math.nan
-    return Verdict(n_labeled, n_unlabeled, used, nan, nan, nan, nan, nan, (nan, nan), 1, False, sentence)
+    return _unknown(used, n_labeled, n_unlabeled, sentence)
+
+
+def interrupted_verdict(used: str, n_labeled: int, n_unlabeled: int) -> Verdict:
+    """The verdict where Ctrl-C ended the fit before its comparison with the labeled rows alone."""
+    sentence = (
+        f"Interrupted before it was known whether the {n_unlabeled:,} unlabeled rows help: they were used. The "
+        "probabilities are not calibrated."
+    )
+    return _unknown(used, n_labeled, n_unlabeled, sentence)
+
+
+def paired_interval(gain: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    r"""Mean difference of paired hits, and its standard error, as if one more row had won and one had lost.
+
+    With :math:`d_i` the difference of row i, :math:`w_i` its weight and :math:`n = \sum_i w_i`,
+
+    .. math:: m = \frac{\sum_i w_i d_i}{n + 2}, \qquad
+       s^2 = \frac{1}{n + 2}\left(\frac{\sum_i w_i d_i^2 + 1}{n + 2} - m^2\right)
+
+    (Agresti and Min's interval for paired proportions, 2005).
+
+    Parameters
+    ----------
+    gain : array of shape (n_rows,)
+        Differences between -1 and 1.
+    weight : array of shape (n_rows,)
+    """
+    n = float(weight.sum()) + 2.0
+    middle = float(weight @ gain) / n
+    variance = (float(weight @ gain**2) + 1.0) / n - middle**2
+    return middle, math.sqrt(max(variance, 0.0) / n)
 
 
 def weigh_up(
@@ -80,77 +113,85 @@ def weigh_up(
     n_unlabeled: int,
     every_class_twice: bool,
 ) -> Verdict:
-    r"""Compare the fit that was kept with the labeled rows alone, paired by held-out row.
+    """Compare the fit that was kept with the labeled rows alone, paired by held-out row.
 
-    With :math:`d_i` the difference in hits of row i (mean over repeats) and n rows,
-
-    .. math:: m = \frac{\sum_i d_i}{n + 2}, \qquad
-       s^2 = \frac{1}{n + 2}\left(\frac{\sum_i d_i^2 + 1}{n + 2} - m^2\right),
-
-    and the 90 % interval is :math:`m \pm 1.645\,s` (Agresti and Min's interval for paired proportions, 2005).
+    Parameters
+    ----------
+    held_out : HeldOut
+    cooling : dict of candidate -> float
+        What each candidate's posteriors are cooled by.
+    used : str
+        The candidate that was kept.
+    n_labeled, n_unlabeled : int
+    every_class_twice : bool
+        Whether every class could be held out.
     """
-    codes, length = held_out.codes, held_out.length
-    alone, kept = held_out.log_posterior["none"], held_out.log_posterior[used]
-    calm_alone, calm = cool(alone, length, cooling["none"]), cool(kept, length, cooling[used])
-    gain = _mean_by_row(hits(kept, codes) - hits(alone, codes), held_out)
-    n = gain.size
-    middle = float(gain.sum()) / (n + 2.0)
-    spread = math.sqrt(max((float(gain @ gain) + 1.0) / (n + 2.0) - middle**2, 0.0) / (n + 2.0))
-    conclusive = every_class_twice and used != "none" and abs(middle) > Z90 * spread
-    direction = _direction(used, gain, brier(calm_alone, codes) - brier(calm, codes), every_class_twice)
-    accuracy_alone, accuracy = float(hits(alone, codes).mean()), float(hits(kept, codes).mean())
+    codes, weight = held_out.codes, held_out.weight
+    other = "full" if used == "none" else used
+
+    def mean(values: FloatArray) -> float:
+        return float(weight @ values) / float(weight.sum())
+
+    hit = {name: hits(held_out.log_posterior[name], codes) for name in ("none", other)}
+    calm = {name: held_out.cooled(name, cooling[name]) for name in ("none", other)}
+    gain, row_weight = held_out.by_row(hit[other] - hit["none"])
+    middle, error = paired_interval(gain, row_weight)
+    brier_gain = mean(brier(calm["none"], codes) - brier(calm[other], codes))
     verdict = Verdict(
-        n_labeled,
-        n_unlabeled,
-        used,
-        accuracy_alone,
-        accuracy,
-        float(log_loss(calm_alone, codes).mean()),
-        float(log_loss(calm, codes).mean()),
-        middle,
-        (middle - Z90 * spread, middle + Z90 * spread),
-        direction,
-        conclusive,
-        "",
+        n_labeled=n_labeled,
+        n_unlabeled=n_unlabeled,
+        used=used,
+        accuracy_labeled=mean(hit["none"]),
+        accuracy=mean(hit[other]),
+        log_loss_labeled=mean(log_loss(calm["none"], codes)),
+        log_loss=mean(log_loss(calm[other], codes)),
+        difference=middle,
+        interval=(middle - Z90 * error, middle + Z90 * error),
+        direction=_direction(used, float(row_weight @ gain), brier_gain, every_class_twice),
+        conclusive=every_class_twice and abs(middle) > Z90 * error,
+        sentence="",
     )
-    return Verdict(**{**verdict.__dict__, "sentence": _sentence(verdict, Z90 * spread, every_class_twice)})
+    return replace(verdict, sentence=_sentence(verdict, Z90 * error, every_class_twice))
 
 
-def _mean_by_row(values: FloatArray, held_out: HeldOut) -> FloatArray:
-    _, place, count = np.unique(held_out.rows, return_inverse=True, return_counts=True)
-    return np.asarray(np.bincount(place, values) / count)
-
-
-def _direction(used: str, gain: FloatArray, brier_gain: FloatArray, every_class_twice: bool) -> int:
+def _direction(used: str, gain: float, brier_gain: float, every_class_twice: bool) -> int:
     if used == "none":
         return 0
-    total = float(gain.sum())
     if not every_class_twice:
         return 1
-    if total == 0.0:
-        total = float(brier_gain.sum())
-    return 1 if total >= 0.0 else -1
+    return 1 if (gain or brier_gain) >= 0.0 else -1
 
 
 def _sentence(verdict: Verdict, half_width: float, every_class_twice: bool) -> str:
     rows = f"the {verdict.n_unlabeled:,} unlabeled rows"
     if verdict.used == "none":
-        return f"The {verdict.n_unlabeled:,} unlabeled rows did not help; they were given weight 0."
-    change = "raised" if verdict.difference > 0.0 else "lowered"
-    figures = f"from {verdict.accuracy_labeled:.2f} to {verdict.accuracy:.2f} (± {half_width:.2f})"
-    how = "" if verdict.used == "full" else ", which were used for the overall distribution of the columns only,"
+        return _not_used(verdict, half_width)
+    how = "" if verdict.used == "full" else " for the columns' overall distributions only"
     if verdict.conclusive:
+        change = "raised" if verdict.difference > 0.0 else "lowered"
         return (
-            f"Using {rows}{how} {change} accuracy {figures}, by repeated cross-validation on "
-            f"{verdict.n_labeled:,} labeled rows."
+            f"Using {rows}{how} {change} accuracy from {verdict.accuracy_labeled:.2f} to {verdict.accuracy:.2f} "
+            f"(± {half_width:.2f}), by repeated cross-validation on {_rows(verdict.n_labeled)}."
         )
     if not every_class_twice:
         return (
-            f"Too few labels to tell: some class has a single labeled row. {rows.capitalize()} were used, because with "
-            "so few labels they usually help. Label at least 2 rows per class."
+            f"Too few labels to tell: some class has a single labeled row. {rows.capitalize()} were used{how}, because "
+            "with so few labels they usually help. Label at least 2 rows per class."
         )
-    return (
-        f"Too few labels to tell ({verdict.n_labeled:,} labeled rows: accuracy {verdict.accuracy_labeled:.2f} without "
-        f"and {verdict.accuracy:.2f} with {rows}, ± {half_width:.2f}); they were used{how.rstrip(',')}, because the "
-        "held-out probabilities were better."
+    figures = f"accuracy {verdict.accuracy_labeled:.2f} without and {verdict.accuracy:.2f} with {rows}"
+    reason = f"they were used{how}, because the held-out probabilities were better"
+    if half_width <= NARROW:
+        return f"Little difference: {figures} (± {half_width:.2f}); {reason}."
+    return f"Too few labels to tell ({_rows(verdict.n_labeled)}: {figures}, ± {half_width:.2f}); {reason}."
+
+
+def _not_used(verdict: Verdict, half_width: float) -> str:
+    figures = (
+        f"accuracy {verdict.accuracy_labeled:.2f} without and {verdict.accuracy:.2f} with EM over them, "
+        f"± {half_width:.2f}"
     )
+    return f"The {verdict.n_unlabeled:,} unlabeled rows did not help ({figures}); they were given weight 0."
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} labeled row{'' if n == 1 else 's'}"

@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from softcount import kernels
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.core.calibration import Calibration
 from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
 from softcount.core.learn import Learned, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts
+from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
 from softcount.estimators._generative import GenerativeEstimator, seed_of
@@ -74,7 +76,10 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         plan = self._plan()
         is_auto = self.unlabeled_weight == AUTO
-        outcome = fit_with_choice(model, self._executor(), chunks, plan, is_auto=is_auto, calibrate=self.calibrate)
+        tell = note_printer(type(self).__name__, self.verbose)
+        outcome = fit_with_choice(
+            model, self._executor(), chunks, plan, is_auto=is_auto, calibrate=self.calibrate, tell=tell
+        )
         warn_about(outcome.learned, type(self).__name__, plan.stopping)
         return outcome
 
@@ -269,18 +274,17 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         A row that is impossible under every class (with ``alpha=0``) gets the class prior.
         """
         check_is_fitted(self, "params_")
-        if self.calibration_ is None:
-            return self._posterior(X)
-        chunks = self._rows(X)
-        joint = self._score_classes(chunks)
-        return calibrated(self.calibration_, self.model_, joint, self._log_class_prior(), chunks.blocks)
+        return self._posterior(X) if self.calibration_ is None else self._calibrated(X, self.calibration_)
+
+    def _calibrated(self, X: Any, calibration: Calibration, *, log: bool = False) -> FloatArray:
+        chunks, prior = self._rows(X), self._log_class_prior()
+        return calibrated(calibration, self.model_, self._score_classes(chunks), prior, chunks.blocks, log=log)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of the posterior probabilities."""
         check_is_fitted(self, "params_")
         if self.calibration_ is not None:
-            with np.errstate(divide="ignore"):
-                return np.log(self.predict_proba(X))
+            return self._calibrated(X, self.calibration_, log=True)
         scores = self._class_scores(X)
         top = scores.max(axis=1, initial=-np.inf)
         scores[np.isneginf(top)] = self._log_class_prior()

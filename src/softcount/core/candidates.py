@@ -1,0 +1,315 @@
+"""The three ways to use rows without a label, as fits of one data set, and their cross-fitted posteriors.
+
+``"none"``
+    the labeled rows alone, with the model as the user set it up;
+``"marginals"``
+    the labeled rows, with the prior centered on the columns' overall distributions and rows worth their evidence;
+``"full"``
+    EM over all rows, with the same prior and evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
+from softcount.core.chunks import Chunk, Chunks
+from softcount.core.crossfit import HeldOut, finite_log_posterior, fit_cooling, folds
+from softcount.core.evidence import class_scores
+from softcount.core.execute import Executor
+from softcount.core.iterate import Stopping
+from softcount.core.learn import Learned, Plan, has_closed_form, learn
+from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
+from softcount.core.patterns import take_rows
+from softcount.core.repetition import row_totals, token_correlation, with_evidence
+from softcount.families.blocks import Block, CodesBlock, SparseBlock
+from softcount.inputs.labels import Labels
+
+__all__ = ["CANDIDATES", "FULL", "GIVEN", "MARGINALS", "NONE", "Candidates", "row_lengths", "usable_rows"]
+
+NONE, MARGINALS, FULL = "none", "marginals", "full"
+#: From the lightest use of unlabeled rows to the heaviest.
+CANDIDATES = (NONE, MARGINALS, FULL)
+#: The model as the user set it up, on all rows, where only its calibration is asked for.
+GIVEN = "given"
+
+N_FOLDS = 5
+N_REPEATS = 2
+#: With this many labeled rows one repeat tells as much.
+ENOUGH_ROWS = 1500
+#: Most labeled rows that are held out: more add nothing to the comparison but cost.
+MOST_HELD_OUT = 5000
+#: Passes over all rows in each fold, as a share of those of the whole fit.
+FOLD_SHARE = 0.35
+#: Labeled rows are copied together where they are at most this share of all rows.
+COPIED_SHARE = 0.25
+ROWS_AT_ONCE = 8192
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates on one data set.
+
+    Attributes
+    ----------
+    plain, informed : MixtureModel
+        The model for the labeled rows alone, and with its prior centered.
+    executor : Executor
+    rows : Chunks
+        All rows, with their evidence.
+    told_plain, told : Chunks
+        The rows somebody said something about, without and with their evidence.
+    labeled, place : array of shape (n_labeled,)
+        The rows of known class, and where they are in ``told``.
+    lengths : array of shape (n_labeled,)
+        Their sizes.
+    plan : Plan
+    """
+
+    plain: MixtureModel
+    informed: MixtureModel
+    executor: Executor
+    rows: Chunks
+    told_plain: Chunks
+    told: Chunks
+    labeled: IntArray
+    place: IntArray
+    lengths: FloatArray
+    plan: Plan
+
+    @classmethod
+    def prepare(cls, model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -> Candidates:
+        """Look at all rows once: their marginals, and how words repeat."""
+        pooled = pooled_counts(replace(model, unlabeled_weight=1.0), executor, chunks)
+        priors: list[Any] = []
+        blocks: list[Block] = []
+        for b, (family, prior, block) in enumerate(zip(model.families, model.priors, chunks.blocks, strict=True)):
+            part: Any = pooled.parts[str(b)]
+            priors.append(family.centered(prior, part))
+            if family.counts_repetitions:
+                total, square = row_totals(block)
+                rho = token_correlation(total, square, part["sum"][:, 0], chunks.weight)
+                blocks.append(with_evidence(block, total, rho))
+            else:
+                blocks.append(block)
+        informed = replace(model, priors=tuple(priors), unlabeled_weight=1.0)
+        rows = Chunks(tuple(blocks), chunks.labels, chunks.weight, rows_per_chunk=chunks.rows_per_chunk)
+        return cls._of(replace(model, unlabeled_weight=0.0), informed, executor, rows, plan)
+
+    @classmethod
+    def as_given(cls, model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -> Candidates:
+        """The model as it is, as the only candidate :data:`GIVEN`."""
+        return cls._of(model, model, executor, chunks, plan)
+
+    @classmethod
+    def _of(
+        cls, plain: MixtureModel, informed: MixtureModel, executor: Executor, rows: Chunks, plan: Plan
+    ) -> Candidates:
+        rows = rows.keep_indexed()
+        assert rows.labels is not None
+        labeled = np.flatnonzero((rows.labels.codes >= 0) & usable_rows(rows))
+        told, place = _told(rows, labeled)
+        bare = Chunks(without_evidence(told.blocks), told.labels, told.weight, rows_per_chunk=told.rows_per_chunk)
+        lengths = row_lengths(plain, tuple(take_rows(block, labeled) for block in rows.blocks))
+        return cls(plain, informed, executor, rows, bare, told, labeled, place, lengths, plan)
+
+    # ---- what there is
+    @property
+    def labels(self) -> Labels:
+        """Labels of all rows."""
+        assert self.rows.labels is not None
+        return self.rows.labels
+
+    @property
+    def codes(self) -> CodesArray:
+        """Classes of the labeled rows."""
+        return self.labels.codes[self.labeled]
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weights of the labeled rows."""
+        return np.ones(self.n_labeled) if self.rows.weight is None else self.rows.weight[self.labeled]
+
+    @property
+    def unlabeled(self) -> IntArray:
+        """The rows nothing is known about."""
+        return np.flatnonzero(self.labels.is_unlabeled() & usable_rows(self.rows))
+
+    @property
+    def n_labeled(self) -> int:
+        """Rows of known class."""
+        return int(self.labeled.size)
+
+    @property
+    def every_class_twice(self) -> bool:
+        """Whether every class has two labeled rows, so that each of them can be held out."""
+        return bool((np.bincount(self.codes, minlength=self.plain.n_classes) >= 2).all())
+
+    # ---- fits
+    def fit(self, name: str, plan: Plan, left_out: IntArray | None = None) -> Learned:
+        """Fit a candidate, without some of the labeled rows if asked."""
+        if name in (FULL, GIVEN):
+            return learn(self.informed, self.executor, _without(self.rows, self.labeled, left_out), plan)
+        init = plan.init if isinstance(plan.init, str) else None
+        model, told = (self.plain, self.told_plain) if name == NONE else (self.informed, self.told)
+        plan = replace(plan, init=init, on_step=None)
+        return learn(model, self.executor, _without(told, self.place, left_out), plan)
+
+    def few_passes(self, start: MixtureParams, n_passes: int, left_out: IntArray) -> MixtureParams:
+        """EM over all rows but those left out, for some passes: a cold start that knows nothing of their labels."""
+        rows = _without(self.rows, self.labeled, left_out)
+        params, size = start, self.informed.counts_bytes()
+        for _ in range(n_passes):
+            counts = self.executor.reduce(partial(self.informed.tally, params), rows, counts_bytes=size)
+            params = self.informed.solve(counts, params)
+        return params
+
+    def fold_passes(self, n_iter: int) -> int:
+        """Passes over all rows that a fold may cost, given the iterations of the whole fit."""
+        if has_closed_form(self.informed, self.told):
+            return max(1, math.floor(FOLD_SHARE * (n_iter + 1)))
+        # Labels that leave a choice are learned from by EM as well, twice in every fold.
+        share = self.told.n_rows / self.rows.n_rows
+        return max(1, math.floor(FOLD_SHARE * (n_iter + 1) / (1.0 + 2.0 * share)))
+
+    # ---- cross-fitting
+    def cross_fit(self, n_passes: int, names: tuple[str, ...] = CANDIDATES, tell: Tell | None = None) -> HeldOut:
+        """Log-posteriors of labeled rows under candidates fitted without them."""
+        rng = np.random.default_rng(0 if self.plan.seed is None else self.plan.seed)
+        considered = self._considered(rng)
+        codes = np.full(self.n_labeled, -1, dtype=np.int32)
+        codes[considered] = self.codes[considered]
+        n_repeats = N_REPEATS if considered.size < ENOUGH_ROWS else 1
+        rows: list[IntArray] = []
+        scores: dict[str, list[FloatArray]] = {name: [] for name in names}
+        for repeat, parts in enumerate(folds(codes, N_FOLDS, n_repeats, rng)):
+            for number, held in enumerate(parts):
+                if tell is not None:
+                    done, of = repeat * len(parts) + number + 1, n_repeats * len(parts)
+                    tell(f"cross-validation, fold {done} of {of} ({held.size} labeled rows held out)")
+                blocks = self._held_blocks(held)
+                for name, params in self._fold(held, n_passes, names).items():
+                    scores[name].append(self.log_posterior(params, blocks))
+                rows.append(held)
+        joined = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+        empty = np.empty((0, self.plain.n_classes))
+        return HeldOut(
+            joined,
+            self.codes[joined],
+            self.lengths[joined],
+            self.weight[joined],
+            {name: np.concatenate(parts) if parts else empty for name, parts in scores.items()},
+        )
+
+    def _fold(self, held: IntArray, n_passes: int, names: tuple[str, ...]) -> dict[str, MixtureParams]:
+        """Parameters of the candidates without the rows held out."""
+        init = self.plan.init if isinstance(self.plan.init, str) else None
+        stopping = Stopping(n_passes, self.plan.stopping.tol)
+        plan = replace(self.plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=())
+        found: dict[str, MixtureParams] = {}
+        for name in names:
+            if name == FULL:
+                found[name] = self.few_passes(found[MARGINALS], n_passes, held)
+                continue
+            fit = self.fit(name, plan, held).fit
+            if fit.interrupted:
+                raise KeyboardInterrupt
+            found[name] = fit.params
+        return found
+
+    def _considered(self, rng: np.random.Generator) -> IntArray:
+        if self.n_labeled <= MOST_HELD_OUT:
+            return np.arange(self.n_labeled)
+        return np.sort(rng.choice(self.n_labeled, MOST_HELD_OUT, replace=False))
+
+    def _held_blocks(self, held: IntArray) -> tuple[Block, ...]:
+        return without_evidence(tuple(take_rows(block, self.labeled[held]) for block in self.rows.blocks))
+
+    def log_posterior(self, params: MixtureParams, blocks: tuple[Block, ...]) -> FloatArray:
+        """Log-posteriors of rows as they are: prediction does not discount them, calibration does."""
+        chunk = Chunk(0, 0, blocks, None, None, blocks[0].n_rows)
+        joint = class_scores(self.plain, self.plain.log_joint(params, chunk))
+        log_prior = class_scores(self.plain, params.log_weights[None, :])[0]
+        return finite_log_posterior(joint, log_prior)
+
+    def cooling_without_labels(self, full: Learned) -> float:
+        """A stand-in where no label can be held out: agree with the marginals' answers on unlabeled rows."""
+        marginals = self.fit(MARGINALS, self.plan)
+        unlabeled = self.unlabeled
+        places = np.linspace(0, unlabeled.size - 1, min(unlabeled.size, MOST_HELD_OUT)).astype(np.int64)
+        rows = unlabeled[places]
+        blocks = without_evidence(tuple(take_rows(block, rows) for block in self.rows.blocks))
+        answers = self.log_posterior(marginals.fit.params, blocks).argmax(axis=1).astype(np.int32)
+        weight = None if self.rows.weight is None else self.rows.weight[rows]
+        scores = self.log_posterior(full.fit.params, blocks)
+        return fit_cooling(scores, row_lengths(self.plain, blocks), answers, weight)
+
+
+def usable_rows(chunks: Chunks) -> BoolArray:
+    """Rows with a weight above zero: the others are as good as absent."""
+    return np.ones(chunks.n_rows, dtype=bool) if chunks.weight is None else chunks.weight > 0.0
+
+
+def _told(rows: Chunks, labeled: IntArray) -> tuple[Chunks, IntArray]:
+    """The rows somebody said something about, and where the labeled ones are among them.
+
+    Few are copied together. Many stay where they are, beside rows of weight zero whose class then does not matter.
+    """
+    labels = rows.labels
+    assert labels is not None
+    is_told = ~labels.is_unlabeled() & usable_rows(rows)
+    told = np.flatnonzero(is_told)
+    if told.size <= COPIED_SHARE * rows.n_rows:
+        blocks = tuple(take_rows(block, told) for block in rows.blocks)
+        weight = None if rows.weight is None else rows.weight[told]
+        part = Chunks(blocks, labels.take(told), weight, rows_per_chunk=rows.rows_per_chunk)
+        return part, np.searchsorted(told, labeled)
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight.copy()
+    weight[~is_told] = 0.0
+    codes = np.where(labels.is_unlabeled(), np.int32(0), labels.codes)
+    labels = Labels(codes, labels.n_classes, labels.factors, labels.factor_row, labels.fixed)
+    return Chunks(rows.blocks, labels, weight, rows_per_chunk=rows.rows_per_chunk), labeled
+
+
+def _without(chunks: Chunks, places: IntArray, left_out: IntArray | None) -> Chunks:
+    """The rows, some of them with weight zero."""
+    if left_out is None:
+        return chunks
+    weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
+    weight[places[left_out]] = 0.0
+    return chunks.with_weight(weight)
+
+
+def without_evidence(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """The rows as they are, not discounted."""
+    return tuple(b if isinstance(b, CodesBlock) else replace(b, evidence=None) for b in blocks)
+
+
+def row_lengths(model: MixtureModel, blocks: tuple[Block, ...]) -> FloatArray:
+    """Size of each row: its words in blocks of words, its observed cells in others."""
+    total = np.zeros(blocks[0].n_rows)
+    for family, block in zip(model.families, blocks, strict=True):
+        total += row_totals(block)[0] if family.counts_repetitions else _observed(block)
+    return total
+
+
+def _observed(block: Block) -> FloatArray:
+    """Observed cells of each row."""
+    if isinstance(block, SparseBlock):
+        missing = 0 if block.missing is None else np.diff(block.missing.indptr)
+        return np.full(block.n_rows, float(block.n_columns)) - missing
+    total = np.full(block.n_rows, float(block.n_columns))
+    if isinstance(block, CodesBlock) or block.has_missing:
+        for start in range(0, block.n_rows, ROWS_AT_ONCE):
+            part = block.rows(start, min(start + ROWS_AT_ONCE, block.n_rows))
+            lost = part.codes < 0 if isinstance(part, CodesBlock) else np.isnan(part.values)
+            total[start : start + part.n_rows] -= lost.sum(axis=1)
+    return total
