@@ -102,14 +102,15 @@ def contributions(
             cells.append(part)
             rest += row_part
             cell_sum += np.asarray(part.sum(axis=1)).ravel()
-        total = by_class[:, positive] - by_class[:, negative]
+        log_odds = by_class[:, positive] - by_class[:, negative]
+        log_prior = class_scores(model, params.log_weights[None, :])[0]
+        # Where both classes are impossible the posterior is the class prior.
+        prior = np.nan_to_num(log_prior[positive] - log_prior[negative], posinf=np.inf, neginf=-np.inf)
+        baseline = np.where(np.isnan(log_odds), prior, log_odds) - cell_sum
         if model.has_single_components:
-            baseline = rest + (params.log_weights[positive] - params.log_weights[negative])
-            # What makes a row impossible by its absence stands in no stored cell of a sparse row.
-            unsaid = np.isinf(total) & np.isfinite(baseline + cell_sum)
-            baseline = np.where(unsaid, total, baseline)
-        else:
-            baseline = np.where(np.isfinite(total), total - cell_sum, total)
+            plain = rest + (params.log_weights[positive] - params.log_weights[negative])
+            baseline = np.where(np.isfinite(log_odds), plain, baseline)
+    # Infinite evidence of the cells is all there is to say.
     return np.where(np.isnan(baseline), 0.0, baseline), cells
 
 

@@ -92,7 +92,7 @@ class LinearFamily(ColumnFamily):
     def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
         """Evidence per stored cell; the constants of a sparse row's columns belong to the row."""
         if not isinstance(block, SparseBlock):
-            return super().column_scores(params, block, weights)
+            return self._dense_column_scores(params, block, weights), np.zeros(block.n_rows)
         slopes, constants = self.table(params)
         cells, rest = _sparse_column_scores(block, slopes, constants, weights)
         required = self.must_be_one(params)
@@ -101,6 +101,23 @@ class LinearFamily(ColumnFamily):
             for k in range(weights.shape[1]):
                 rest = opposed(rest, np.where(lacking[:, k], np.copysign(np.inf, -weights[:, k]), 0.0))
         return cells, rest
+
+    def _dense_column_scores(self, params: Params, block: DenseBlock, weights: FloatArray) -> FloatArray:
+        """Evidence per cell, without what contains no class: fractions of a count have that as well."""
+        slopes, constants = self.table(params)
+        required = self.must_be_one(params)
+        values = np.asarray(block.numbers, dtype=np.float64)
+        cells = np.zeros(values.shape)
+        for k in range(weights.shape[1]):
+            evidence = inner(values[..., None], slopes[:, k, None])
+            if constants is not None:
+                evidence += constants[:, k]
+            if required is not None:
+                evidence[(values == 0.0) & (required[:, k] > 0.0)] = -np.inf
+            cells = opposed(cells, inner(weights[:, k, None, None], evidence[..., None]))
+        if block.missing is not None:
+            cells[block.missing] = 0.0
+        return cells
 
     def linear_form(self, params: Params) -> tuple[FloatArray, FloatArray] | None:
         """The slopes and the summed constants."""
