@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
@@ -17,6 +17,9 @@ from softcount.families.log_factorials import mean_log_factorial
 from softcount.families.supports import is_count
 
 __all__ = ["Poisson"]
+
+#: From here on four terms of the entropy's asymptotic series are exact to rounding.
+LARGE_RATE = 1e3
 
 
 class Poisson(LinearFamily):
@@ -88,6 +91,19 @@ class Poisson(LinearFamily):
     def mean_log_base(self, params: Params) -> FloatArray:
         r""":math:`-E[\log x!]`."""
         return -mean_log_factorial(params["rate"])
+
+    def entropy(self, params: Params) -> FloatArray:
+        r""":math:`\lambda - \lambda\log\lambda + E[\log x!]`.
+
+        Of large rates :math:`\tfrac12\log(2\pi e\lambda) - \frac{1}{12\lambda} - \frac{1}{24\lambda^2} - \dots`, where
+        nothing cancels.
+        """
+        rate = params["rate"]
+        large = np.maximum(rate, LARGE_RATE)
+        series = 1.0 / 12.0 + (1.0 / 24.0 + 19.0 / (360.0 * large)) / large
+        normal = 0.5 * np.log(2.0 * np.pi * np.e * large) - series / large
+        small = np.minimum(rate, LARGE_RATE)
+        return np.asarray(np.where(rate > LARGE_RATE, normal, small - xlogy(small, small) + mean_log_factorial(small)))
 
     def kl(self, params: Params, other: Params) -> FloatArray:
         r""":math:`\lambda \log(\lambda / \lambda') - \lambda + \lambda'`."""

@@ -123,9 +123,8 @@ class Moments:
         weight = self.weight + other.weight
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(weight != 0.0, other.weight / weight, 0.0)
-        delta = other.mean - self.mean
         # A part without weight has a meaningless mean: take the other's.
-        delta = np.where(other.weight == 0.0, 0.0, delta)
+        delta = np.where((self.weight == 0.0) | (other.weight == 0.0), 0.0, other.mean - self.mean)
         mean = np.where(self.weight == 0.0, other.mean, self.mean + delta * share)
         between = np.where(self.weight == 0.0, 0.0, self.weight * share)
         if self.is_full:
