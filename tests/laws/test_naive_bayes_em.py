@@ -112,6 +112,7 @@ def test_annealing_ends_at_the_objective_itself(case: Case) -> None:
     assert_allclose(model.history_[-1].objective, objective(problem, model), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
 @given(problem=problems(labels=("some", "few", "sets")))
 def test_acceleration_ends_no_lower_than_plain_iterations_do(problem: Problem) -> None:
     plain = problem.fit(max_iter=400, tol=1e-10)

@@ -139,6 +139,7 @@ def test_boundaries_that_are_not_linear_are_refused() -> None:
         CategoricalNB().fit(codes, ["a", "b"]).to_linear()
 
 
+@pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
 # ---- telling features
 @pytest.mark.parametrize("case", GENERATIVE, ids=by_name)
 @pytest.mark.parametrize("n_components", [1, 2])
@@ -193,6 +194,7 @@ def test_samples_of_a_class_are_that_class_and_seeds_repeat(case: Case) -> None:
             model.sample(**bad)
 
 
+@pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
 @pytest.mark.parametrize("case", GENERATIVE, ids=by_name)
 def test_classes_of_two_components_are_sampled_from_both(case: Case) -> None:
     X, y = case.rows(300, 4, 2, seed=3)

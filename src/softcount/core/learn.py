@@ -263,13 +263,13 @@ def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
     from softcount._errors import ConvergenceWarning
 
     for note in learned.notes:
-        warnings.warn(f"{estimator}: {note}.", UserWarning, stacklevel=3)
+        warnings.warn(f"{estimator}: {note}.", UserWarning, stacklevel=4)
     fit = learned.fit
     if fit.interrupted:
         warnings.warn(
             f"{estimator} was interrupted; the parameters after iteration {fit.n_iter} were kept.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     elif not fit.converged and stopping.tol > 0.0:
         change = fit.history[-1].change if fit.history else np.nan
@@ -277,5 +277,5 @@ def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
             f"{estimator} stopped after max_iter={stopping.max_iter} iterations before it converged (the last one "
             f"gained {change:.3g}, tol is {stopping.tol:g}). Raise max_iter, or loosen tol.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

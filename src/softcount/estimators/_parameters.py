@@ -32,11 +32,11 @@ SHARED = """\
         multiply the class prior and are then updated by the row.
     unlabeled_weight : "auto" or float, default="auto"
         How rows without any label are used. ``"auto"`` decides by cross-validation on the labeled rows between leaving
-        them out, using them for the columns' overall distributions, and EM (see ``unlabeled_verdict_``); a number is the
-        factor on their weight in plain EM (EM-lambda), where 0 learns from the labeled rows alone.
+        them out, using them for the columns' overall distributions, and EM (see ``unlabeled_verdict_``); a number is
+        the factor on their weight in plain EM (EM-lambda), where 0 learns from the labeled rows alone.
     calibrate : {"auto", "none", "temperature", "isotonic"}, default="auto"
-        How ``predict_proba`` is calibrated, on posteriors cross-fitted on the labeled rows. ``"auto"`` means temperature
-        where ``unlabeled_weight="auto"`` had unlabeled rows to decide about, and none elsewhere.
+        How ``predict_proba`` is calibrated, on posteriors cross-fitted on the labeled rows. ``"auto"`` means
+        temperature where ``unlabeled_weight="auto"`` had unlabeled rows to decide about, and none elsewhere.
     n_components_per_class : int, sequence or dict, default=1
         Mixture components of each class.
     init : str, array or estimator, optional
