@@ -29,7 +29,9 @@ _NAMES = {
     "NaiveBayes": "softcount.estimators.naive_bayes",
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
+    "compare_pair": "softcount.explain.compare",
     "load": "softcount.persist",
+    "plot_boundary": "softcount.explain.boundary",
     "save": "softcount.persist",
 }
 

@@ -1,0 +1,1 @@
+"""What a fitted model says: comparisons, boundaries, diagnostics and their drawings."""

@@ -1,0 +1,1 @@
+"""Drawings; the one place of the package that loads matplotlib, when something is drawn."""
