@@ -13,7 +13,8 @@
     {                                                                                                   \
         .name = level_name, .csr_check = csr_check, .csr_scores = csr_scores,                           \
         .csr_accumulate = csr_accumulate, .csr_class_counts = csr_class_counts,                         \
-        .words_check = words_check, .words_accumulate = words_accumulate, .codes_scores = codes_scores,                             \
+        .words_check = words_check, .words_accumulate = words_accumulate,                               \
+        .codes_scores = codes_scores,                                                                   \
         .codes_accumulate = codes_accumulate, .codes_class_counts = codes_class_counts,                 \
         .dense_scores = dense_scores, .dense_accumulate = dense_accumulate,                             \
         .dense_class_counts = dense_class_counts, .gaussian_scores = gaussian_scores,                   \

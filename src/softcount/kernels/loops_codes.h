@@ -44,7 +44,7 @@ static const int32_t *as_codes(const struct dense *codes, ptrdiff_t start, ptrdi
     return room;
 }
 
-/* Byte offsets of the table rows that the cells of n_rows rows name, `row_bytes` apart; `missing` for a missing cell. */
+/* Byte offsets of the table rows (`row_bytes` apart) that the cells of n_rows rows name; `missing` for missing ones. */
 static void find_rows(const struct codes_job *job, ptrdiff_t i, ptrdiff_t n_rows, ptrdiff_t row_bytes,
                       ptrdiff_t missing, int64_t *offset) {
     int32_t room[CELLS_AT_ONCE];
@@ -136,7 +136,8 @@ INLINE void codes_accumulate_block(const struct codes_job *job, struct block blo
                                                                   (ptrdiff_t)job->n_levels[job->n - 1] - first_level;
     double nowhere[MAX_VECS * VECTOR_BYTES / 8] = {0.0};
     int64_t offset[CELLS_AT_ONCE];
-    double *apart = shape > 0 && n_levels < n_rows ? (double *)calloc((size_t)(n_levels * padded), sizeof *apart) : NULL;
+    double *apart = NULL;
+    if (shape > 0 && n_levels < n_rows) apart = (double *)calloc((size_t)(n_levels * padded), sizeof *apart);
     /* Level l of the table is row l - first_level of these counts. */
     double *counts = apart ? at_bytes(apart, -first_level * padded * 8) : job->out + block.first;
     ptrdiff_t row_length = apart ? padded : n_classes, last = apart ? padded - LANES : block.width - LANES;

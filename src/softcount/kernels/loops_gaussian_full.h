@@ -113,40 +113,68 @@ static void add_scatter(const double *weighted, const double *shifted, ptrdiff_t
             add_scatter_tile(weighted + a, shifted + b, n_rows, width, scatter + a * width + b);
 }
 
+/* Subtract the center from one row; the last vector overlaps the one before. */
+INLINE void shift_row(const double *cell, const double *center, double row_weight, ptrdiff_t d, double *shifted,
+                      double *weighted) {
+    if (d < LANES) {
+        for (ptrdiff_t a = 0; a < d; a++) weighted[a] = row_weight * (shifted[a] = cell[a] - center[a]);
+        return;
+    }
+    for (ptrdiff_t a = 0; a < d; a += LANES) {
+        ptrdiff_t at = a + LANES <= d ? a : d - LANES;
+        vec difference = load(cell + at) - load(center + at);
+        store(shifted + at, difference);
+        store(weighted + at, difference * splat(row_weight));
+    }
+}
+
 /* The next rows with a responsibility that is not zero, shifted, and the same times the responsibility. Rows are as
  * wide as a whole number of tiles; what lies beyond the last column stays zero. */
 static ptrdiff_t take_rows(const struct dense *x, const double *resp, const double *center, ptrdiff_t n_classes,
-                           ptrdiff_t k, ptrdiff_t width, ptrdiff_t *row, double *shifted, double *weighted) {
+                           ptrdiff_t width, ptrdiff_t *row, double *shifted, double *weighted, double *room) {
     ptrdiff_t n = 0, d = x->n_features;
     for (; *row < x->n_rows && n < PANEL_ROWS; (*row)++) {
-        double w = resp[*row * n_classes + k];
+        double w = resp[*row * n_classes];
         if (w == 0.0) continue;
-        double *to = shifted + n * width, *weighted_to = weighted + n * width;
-        const double *cell = as_doubles(x->cells, x->type, *row * d, d, to);
-        for (ptrdiff_t a = 0; a < d; a++) {
-            to[a] = cell[a] - center[k * d + a];
-            weighted_to[a] = w * to[a];
-        }
+        const double *cell = as_doubles(x->cells, x->type, *row * d, d, room);
+        shift_row(cell, center, w, d, shifted + n * width, weighted + n * width);
         n++;
     }
     return n;
+}
+
+/* Sums of the columns, LANES columns at a time. */
+static void add_column_sums(const double *weighted, ptrdiff_t n_rows, ptrdiff_t width, double *sums) {
+    for (ptrdiff_t a = 0; a < width; a += LANES) {
+        vec sum[4];
+        UNROLL
+        for (int v = 0; v < 4; v++) sum[v] = splat(0.0);
+        ptrdiff_t r = 0;
+        for (; r + 4 <= n_rows; r += 4) {
+            UNROLL
+            for (int v = 0; v < 4; v++) sum[v] += load(weighted + (r + v) * width + a);
+        }
+        for (; r < n_rows; r++) sum[0] += load(weighted + r * width + a);
+        store(sums + a, load(sums + a) + (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    }
 }
 
 static ptrdiff_t full_moments(const struct dense *x, const double *resp, const double *center, ptrdiff_t n_classes,
                               struct moments out) {
     ptrdiff_t d = x->n_features, multiple = TILE_B > TILE_A ? TILE_B : TILE_A;
     ptrdiff_t width = (d + multiple - 1) / multiple * multiple;
-    double *shifted = (double *)calloc((size_t)(width * (2 * PANEL_ROWS + width)) + 1, sizeof *shifted);
+    double *shifted = (double *)calloc((size_t)(width * (2 * PANEL_ROWS + width + 2)) + 1, sizeof *shifted);
     if (!shifted) return OUT_OF_MEMORY;
     double *weighted = shifted + width * PANEL_ROWS, *scatter = weighted + width * PANEL_ROWS;
+    double *sums = scatter + width * width, *room = sums + width;
     for (ptrdiff_t k = 0; k < n_classes; k++) {
-        memset(scatter, 0, (size_t)(width * width) * sizeof *scatter);
+        memset(scatter, 0, (size_t)(width * (width + 1)) * sizeof *scatter);
         for (ptrdiff_t row = 0; row < x->n_rows;) {
-            ptrdiff_t n = take_rows(x, resp, center, n_classes, k, width, &row, shifted, weighted);
+            ptrdiff_t n = take_rows(x, resp + k, center + k * d, n_classes, width, &row, shifted, weighted, room);
             add_scatter(weighted, shifted, n, width, scatter);
-            for (ptrdiff_t r = 0; r < n; r++)
-                for (ptrdiff_t a = 0; a < d; a++) out.sum[k * d + a] += weighted[r * width + a];
+            add_column_sums(weighted, n, width, sums);
         }
+        for (ptrdiff_t a = 0; a < d; a++) out.sum[k * d + a] += sums[a];
         double *class_scatter = out.square + k * d * d;
         for (ptrdiff_t a = 0; a < d; a++)
             for (ptrdiff_t b = 0; b < d; b++)

@@ -32,7 +32,8 @@ INLINE void sum_words_vecs(const struct words_job *job, struct block block, cons
         for (ptrdiff_t p = index->starts[w]; p < index->starts[w + 1]; p++) {
             const double *row = resp + index->rows[p] * stride;
             if (shape > 2) {
-                const double *ahead = resp + index->rows[p + PREFETCH_AHEAD < last ? p + PREFETCH_AHEAD : last] * stride;
+                ptrdiff_t later = p + PREFETCH_AHEAD < last ? p + PREFETCH_AHEAD : last;
+                const double *ahead = resp + index->rows[later] * stride;
                 UNROLL
                 for (int line = 0; line < shape * (int)LANES; line += 8) PREFETCH(ahead + line);
             }

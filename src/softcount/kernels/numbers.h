@@ -10,10 +10,8 @@
         for (ptrdiff_t i = 0; i < n; i++) (target)[i] = source[i];               \
     } while (0)
 
-/* The n numbers from position `start` on: where they already lie, if they are doubles, else converted into `room`. */
-static const double *as_doubles(const void *array, enum number type, ptrdiff_t start, ptrdiff_t n, double *room) {
+static const double *convert(const void *array, enum number type, ptrdiff_t start, ptrdiff_t n, double *room) {
     switch (type) {
-    case F64: return (const double *)array + start;
     case F32: COPY_AS(float, room); break;
     case I8: COPY_AS(int8_t, room); break;
     case U8: COPY_AS(uint8_t, room); break;
@@ -23,8 +21,15 @@ static const double *as_doubles(const void *array, enum number type, ptrdiff_t s
     case U32: COPY_AS(uint32_t, room); break;
     case I64: for (ptrdiff_t i = 0; i < n; i++) room[i] = (double)((const int64_t *)array + start)[i]; break;
     case U64: for (ptrdiff_t i = 0; i < n; i++) room[i] = (double)((const uint64_t *)array + start)[i]; break;
+    case F64: COPY_AS(double, room); break;
     }
     return room;
+}
+
+/* The n numbers from position `start` on: where they already lie, if they are doubles, else converted into `room`. */
+static inline const double *as_doubles(const void *array, enum number type, ptrdiff_t start, ptrdiff_t n,
+                                       double *room) {
+    return type == F64 ? (const double *)array + start : convert(array, type, start, n, room);
 }
 
 /* The same for column numbers, which fit 32 bits once they are checked. */
