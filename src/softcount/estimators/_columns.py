@@ -97,9 +97,7 @@ class TablePlan:
                 result.append(_numbers(chosen, family))
         return tuple(result)
 
-    def _codes(
-        self, columns: list[Column], members: list[int], family: Categorical, handle_unknown: str
-    ) -> CodesBlock:
+    def _codes(self, columns: list[Column], members: list[int], family: Categorical, handle_unknown: str) -> CodesBlock:
         codes = np.empty((columns[0].values.shape[0], len(columns)), dtype=np.int32)
         for place, (column, j) in enumerate(zip(columns, members, strict=True)):
             categories = self.columns[j].categories or ()

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from softcount._errors import InputError
-from softcount._types import BoolArray, IntArray
+from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.families.blocks import DenseBlock, SparseBlock
 
 __all__ = [
     "check_counts",
+    "check_finite",
     "check_magnitude",
     "dense_block",
+    "in_range",
     "is_sparse",
     "read_codes",
     "read_numbers",
@@ -27,6 +30,8 @@ __all__ = [
 
 LARGEST_VALUE = 1e150
 SMALLEST_VALUE = 1e-150
+#: Gives the names of the columns when a message needs them: making them takes longer than scoring a row.
+Names: TypeAlias = Callable[[], list[str]]
 #: Codes are kept in 32 bits.
 LARGEST_CODE = 2**31 - 1
 
@@ -36,8 +41,11 @@ def is_sparse(X: Any) -> bool:
     return bool(issparse(X))
 
 
-def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
-    """X checked by scikit-learn's rules, with NaN allowed; sparse input comes out as CSR."""
+def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = True, check_finite: bool = True) -> Any:
+    """X checked by scikit-learn's rules, with NaN allowed; sparse input comes out as CSR.
+
+    Without ``check_finite`` infinite cells are left for the caller to notice.
+    """
 
     def check(table: Any) -> Any:
         return validate_data(
@@ -46,13 +54,16 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             reset=reset,
             accept_sparse="csr" if accept_sparse else False,
             dtype="numeric",
-            ensure_all_finite="allow-nan",
+            ensure_all_finite="allow-nan" if check_finite else False,
         )
 
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     try:
         checked = check(X)
+        if checked.dtype == object:
+            # A list with None in it becomes an array of objects, and only such an array one of numbers.
+            checked = check(checked)
     except TypeError as error:
         if "NAType" not in str(error):
             raise _with_place(error, X) from None
@@ -64,6 +75,14 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
     elif checked.dtype.kind == "f" and checked.dtype.itemsize > 8:
         checked = checked.astype(np.float64)
     return checked
+
+
+def check_finite(estimator: Any, X: NDArray[Any]) -> None:
+    """Refuse infinite cells, naming the first; NaN is allowed."""
+    try:
+        check_array(X, ensure_all_finite="allow-nan", input_name="X", estimator=estimator)
+    except ValueError as error:
+        raise _with_place(error, X) from None
 
 
 def _without_na(X: Any) -> Any:
@@ -174,7 +193,16 @@ def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
         )
 
 
-def check_counts(X: Any, names: list[str], estimator: str) -> None:
+def in_range(moments: Mapping[str, FloatArray]) -> bool:
+    """Whether moments show that no cell was infinite and no square left the range of floating point."""
+    if not all(bool(np.isfinite(array).all()) for array in moments.values()):
+        return False
+    sizes = np.abs(moments["mean"])
+    lost = (moments["scatter"] == 0.0) & (sizes > 0.0) & (sizes < SMALLEST_VALUE)
+    return not bool(lost.any()) and float(sizes.max(initial=0.0)) <= LARGEST_VALUE
+
+
+def check_counts(X: Any, names: Names, estimator: str) -> None:
     """Refuse negative counts, and counts whose sums would leave the range of floating point; NaN is allowed."""
     values = X.data if is_sparse(X) else X
     if values.size == 0 or values.dtype.kind in "ub":
@@ -193,19 +221,17 @@ def check_counts(X: Any, names: list[str], estimator: str) -> None:
         )
 
 
-def _cell(X: Any, wrong: NDArray[Any], names: list[str]) -> tuple[int, str, Any]:
+def _cell(X: Any, wrong: NDArray[Any], names: Names) -> tuple[int, str, Any]:
     """Row, column name and value of the first wrong cell; of a sparse X, of the first wrong stored entry."""
     if is_sparse(X):
         entry = int(np.flatnonzero(wrong)[0])
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
-        return row, names[int(X.indices[entry])], X.data[entry]
+        return row, names()[int(X.indices[entry])], X.data[entry]
     row, column = (int(i) for i in np.argwhere(wrong)[0])
-    return row, names[column], X[row, column]
+    return row, names()[column], X[row, column]
 
 
-def read_codes(
-    X: NDArray[Any], names: list[str], estimator: str, *, clip: bool = False
-) -> tuple[NDArray[Any], IntArray]:
+def read_codes(X: NDArray[Any], names: Names, estimator: str, *, clip: bool = False) -> tuple[NDArray[Any], IntArray]:
     """Whole-number categories with -1 for missing, and the largest code per column.
 
     Fractions are cut off, as scikit-learn does, but not silently.
@@ -214,8 +240,8 @@ def read_codes(
     ----------
     X : array of shape (n_rows, n_columns)
         Numbers; NaN where missing.
-    names : list of str
-        Names of the columns, for error messages.
+    names : callable
+        Gives the names of the columns, for error messages.
     estimator : str
         Who asks, for error messages.
     clip : bool
@@ -247,7 +273,7 @@ def read_codes(
     return np.ascontiguousarray(filled.astype(dtype)), largest
 
 
-def _warn_of_fractions(X: NDArray[Any], missing: BoolArray, names: list[str], estimator: str) -> None:
+def _warn_of_fractions(X: NDArray[Any], missing: BoolArray, names: Names, estimator: str) -> None:
     from sklearn.exceptions import DataConversionWarning
 
     row, name, value = _cell(X, ~missing & (np.floor(X) != X), names)

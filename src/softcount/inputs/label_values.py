@@ -45,7 +45,7 @@ def as_vector(y: Any) -> NDArray[Any]:
 def _array_of(labels: list[Any]) -> NDArray[Any]:
     """A list as an array in which every entry is what it was: NumPy would turn ``["a", nan]`` into two strings."""
     texts = [isinstance(v, str) for v in labels]
-    if all(texts) or not (any(texts) or any(_is_null(v) or isinstance(v, (set, frozenset)) for v in labels)):
+    if all(texts) or not (any(texts) or any(is_null(v) or isinstance(v, (set, frozenset)) for v in labels)):
         try:
             plain = np.asarray(labels)
         except ValueError:
@@ -65,10 +65,10 @@ def is_missing(values: NDArray[Any], marker: Any) -> BoolArray:
     elif values.dtype.kind in "mM":
         missing = np.isnat(values)
     elif values.dtype.kind == "O":
-        missing = np.fromiter((_is_null(v) for v in values), dtype=bool, count=values.shape[0])
+        missing = np.fromiter((is_null(v) for v in values), dtype=bool, count=values.shape[0])
     else:
         missing = np.zeros(values.shape, dtype=bool)
-    if not _is_null(marker):
+    if not is_null(marker):
         if values.dtype.kind in "biuf" and isinstance(marker, (Real, np.bool_)):
             missing = missing | (values == marker)
         else:
@@ -77,7 +77,7 @@ def is_missing(values: NDArray[Any], marker: Any) -> BoolArray:
     return np.asarray(missing)
 
 
-def _is_null(value: Any) -> bool:
+def is_null(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):
@@ -89,7 +89,7 @@ def _equals(value: Any, marker: Any) -> bool:
     if isinstance(value, (set, frozenset)) or isinstance(value, str) != isinstance(marker, str):
         return False
     # A null equals no marker; asking pd.NA would not even give a yes or no.
-    return not _is_null(value) and bool(value == marker)
+    return not is_null(value) and bool(value == marker)
 
 
 def natural_type(known: NDArray[Any], rows: IntArray | None = None) -> NDArray[Any]:

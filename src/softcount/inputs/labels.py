@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
+from softcount.inputs.label_codes import narrow_range, narrow_unique
 from softcount.inputs.label_matrix import is_label_matrix, read_label_matrix
-from softcount.inputs.label_values import as_vector, class_names, is_missing, natural_type
+from softcount.inputs.label_values import as_vector, class_names, is_missing, is_null, natural_type
 
 __all__ = ["Labels", "read_classes", "read_labels"]
 
@@ -189,6 +190,11 @@ def _from_matrix(matrix: FloatArray, *, fixed: bool) -> Labels:
 def _from_vector(
     values: NDArray[Any], marker: Any, classes: NDArray[Any] | None, n_classes: int | None
 ) -> tuple[Labels, NDArray[Any]]:
+    span = narrow_range(values) if is_null(marker) and classes is None else None
+    if span is not None:
+        found, every_code = narrow_unique(values, *span)
+        names = _all_classes(found, None, n_classes)
+        return Labels(every_code, names.shape[0]), names
     missing = is_missing(values, marker)
     is_set = np.zeros(values.shape, dtype=bool)
     if values.dtype.kind == "O":

@@ -58,7 +58,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         self
         """
         self._check_parameters()
-        blocks = self._read_blocks(X, reset=True)
+        blocks = self._read_training_rows(X)
         labels, classes = self._read_labels(y, blocks[0].n_rows)
         weight = read_weights(sample_weight, blocks[0].n_rows)
         if weight is not None and not weight.any():
@@ -68,6 +68,10 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
         self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
         return self._keep(outcome.learned)
+
+    def _read_training_rows(self, X: Any) -> tuple[Block, ...]:
+        """X for ``fit``; checks that counting makes anyway may be left to :meth:`_fit_with_choice`."""
+        return self._read_blocks(X, reset=True)
 
     def _fit_with_choice(
         self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]

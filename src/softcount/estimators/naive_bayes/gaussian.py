@@ -12,12 +12,14 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES
+from softcount.estimators._choosing import Outcome
 from softcount.estimators._parameters import check_number, documented, read_class_prior
-from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
+from softcount.estimators._tables import check_finite, check_magnitude, dense_block, in_range, read_numbers
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
-from softcount.families.blocks import Block
+from softcount.families.blocks import Block, DenseBlock
 from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian, MomentPrior
+from softcount.inputs.labels import Labels
 
 __all__ = ["GaussianNB"]
 
@@ -120,6 +122,31 @@ class GaussianNB(BaseNaiveBayes):
         if reset:
             check_magnitude(X, self._feature_names())
         return (dense_block(X),)
+
+    def _read_training_rows(self, X: Any) -> tuple[Block, ...]:
+        X = read_numbers(self, X, reset=True, accept_sparse=False, check_finite=False)
+        # Whether cells are missing, infinite or huge shows when they are counted.
+        return (DenseBlock(X, has_missing=X.dtype.kind == "f"),)
+
+    def _fit_with_choice(
+        self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]
+    ) -> Outcome:
+        block: Any = blocks[0]
+        X = block.values
+        if not labels.all_known() or self.calibrate not in ("auto", "none"):
+            self._check_cells(X)
+            return super()._fit_with_choice((dense_block(X),), labels, weight, classes)
+        # One look at the rows is enough where all labels are known: what cannot be counted shows in the moments.
+        with np.errstate(over="ignore", invalid="ignore"):
+            outcome = super()._fit_with_choice(blocks, labels, weight, classes)
+        if not in_range(outcome.learned.fit.counts.parts["0"].arrays()):
+            self._check_cells(X)
+        return outcome
+
+    def _check_cells(self, X: NDArray[Any]) -> None:
+        """Refuse infinite cells, and columns whose squares leave the range of floating point."""
+        check_finite(self, X)
+        check_magnitude(X, self._feature_names())
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (Gaussian(shared=self.shared_variance),)

@@ -8,24 +8,14 @@ import numpy as np
 
 from softcount.core.learn import Learned
 from softcount.estimators._parameters import documented
-from softcount.estimators._tables import (
-    check_counts,
-    dense_block,
-    is_sparse,
-    read_numbers,
-    sparse_block,
-    without_duplicates,
-)
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
-from softcount.families.blocks import Block
-from softcount.families.columns import ColumnFamily
-from softcount.families.poisson import Poisson
+from softcount.estimators.rows.events import EventRows
 
 __all__ = ["PoissonNB"]
 
 
 @documented
-class PoissonNB(DiscreteNaiveBayes):
+class PoissonNB(EventRows, DiscreteNaiveBayes):
     r"""Naive Bayes for counts of events, learned from the labels there are.
 
     .. math:: \lambda_{jk} = \frac{\sum_i r_{ik} x_{ij} + a\bar x_j}{\sum_i r_{ik} + a}, \qquad
@@ -113,14 +103,6 @@ class PoissonNB(DiscreteNaiveBayes):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        X = read_numbers(self, X, reset=reset)
-        check_counts(X, self._feature_names(), type(self).__name__)
-        return (sparse_block(without_duplicates(X)) if is_sparse(X) else dense_block(X),)
-
-    def _families(self) -> tuple[ColumnFamily, ...]:
-        return (Poisson(),)
-
     def _publish(self, learned: Learned) -> None:
         self._publish_classes(learned)
         totals = learned.fit.counts.parts["0"].arrays()["sum"]
@@ -130,7 +112,5 @@ class PoissonNB(DiscreteNaiveBayes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True
         return tags

@@ -1,0 +1,79 @@
+"""Rows of yes/no columns: numbers above a threshold, dense or sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softcount._errors import InputError
+from softcount.estimators._generative import GenerativeEstimator
+from softcount.estimators._tables import (
+    dense_block,
+    is_sparse,
+    read_numbers,
+    sparse_block,
+    without_duplicates,
+)
+from softcount.families.bernoulli import Bernoulli
+from softcount.families.blocks import Block
+from softcount.families.columns import ColumnFamily
+
+__all__ = ["YesNoRows"]
+
+
+class YesNoRows(GenerativeEstimator):
+    """An estimator of Bernoulli columns; cells above ``binarize`` are ones."""
+
+    binarize: float | None
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        X = read_numbers(self, X, reset=reset)
+        if is_sparse(X):
+            if self.binarize is not None and self.binarize < 0:
+                raise InputError(
+                    f"Cannot binarize a sparse matrix with threshold < 0 (binarize={self.binarize}): every empty cell "
+                    "would become 1. Use a threshold of 0 or more, or a dense array."
+                )
+            return (sparse_block(_thresholded(without_duplicates(X), self.binarize), binary=True),)
+        if self.binarize is None:
+            self._check_between(X)
+        return (dense_block(X, threshold=self.binarize),)
+
+    def _check_between(self, X: NDArray[Any]) -> None:
+        wrong = (X < 0) | (X > 1)
+        if wrong.any():
+            row, column = (int(i) for i in np.argwhere(wrong)[0])
+            raise InputError(
+                f"Row {row}, column {self._feature_names()[column]!r} holds {X[row, column]}; with binarize=None "
+                "cells lie between 0 and 1. Set binarize to the threshold that makes them 0 or 1."
+            )
+
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        return (Bernoulli(),)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _thresholded(X: Any, threshold: float | None) -> Any:
+    """A sparse matrix of zeros and ones with the same pattern; missing cells stay missing."""
+    if threshold is None:
+        wrong = (X.data < 0) | (X.data > 1)
+        if wrong.any():
+            raise InputError(
+                f"X holds {X.data[wrong][0]!r}; with binarize=None cells lie between 0 and 1. Set binarize to the "
+                "threshold that makes them 0 or 1."
+            )
+        return X
+    above = X.data > threshold
+    if above.all():
+        data = np.ones(X.data.shape, dtype=np.uint8)
+    elif X.data.dtype.kind == "f" and np.isnan(X.data).any():
+        data = np.where(np.isnan(X.data), np.nan, above.astype(np.float64))
+    else:
+        data = above.astype(np.uint8)
+    return type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
