@@ -7,17 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunk, Chunks
 from softcount.core.covariance_prior import LabeledMoments
 from softcount.core.execute import Executor
-from softcount.core.mixture import CLASSES, MixtureModel
+from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams
 from softcount.core.shrinkage import ClassShrinkage, ledoit_wolf_by_class
 from softcount.core.start import labeled_resp
+from softcount.families.covariance import directions_at_bound
 from softcount.families.gaussian import Gaussian
 
-__all__ = ["look_at_labeled_rows"]
+__all__ = ["look_at_labeled_rows", "singular_notes"]
 
 
 def look_at_labeled_rows(
@@ -54,3 +56,27 @@ def _weighted(model: MixtureModel, *, spread: bool) -> Callable[[Chunk], FloatAr
         return resp if chunk.weight is None else np.asarray(resp * chunk.weight[:, None])
 
     return resp_of
+
+
+def singular_notes(
+    model: MixtureModel, params: MixtureParams, labeled: LabeledMoments, classes: NDArray[Any]
+) -> tuple[str, ...]:
+    """Which covariances the rows do not determine, beyond constant columns (which say nothing anyway)."""
+    bound, family = model.priors[0].bound, model.families[0]
+    if bound is None:
+        return ()
+    units, is_constant = labeled.units()
+    is_spherical = bool(getattr(family, "spherical", False))
+    counts = directions_at_bound(params.blocks[0], bound, is_spherical=is_spherical)
+    found = [m for m, count in enumerate(counts) if count > int(is_constant.sum())]
+    if not found:
+        return ()
+    names = sorted({int(model.groups[m]) for m in found})[:5]
+    is_shared = bool(getattr(family, "shared", False))
+    whose = "shared by all classes" if is_shared else f"of {classes[names].tolist()}"
+    return (
+        f"the covariance {whose} is singular: in {max(counts)} of its {units.size} directions the rows hardly vary, "
+        f"so the variance there was raised to min_variance={float((bound / units).max()):g}. Probabilities of rows "
+        "that do vary there will be extreme; use shrinkage, a shared or diagonal covariance, or leave out columns that "
+        "are functions of others",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -19,9 +18,11 @@ from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.covariance_prior import CovariancePlan, LabeledMoments
 from softcount.core.fisher import FisherDirections, completed
-from softcount.core.labeled_moments import look_at_labeled_rows
+from softcount.core.labeled_moments import look_at_labeled_rows, singular_notes
 from softcount.core.learn import Learned, has_closed_form, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams
+from softcount.core.patterns import select_rows
+from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp, start_counts
 from softcount.estimators._choosing import AUTO, Outcome, fit_with_choice
 from softcount.estimators._parameters import check_number, documented, read_class_prior
@@ -29,9 +30,9 @@ from softcount.estimators._tables import check_magnitude, dense_block, read_numb
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
-from softcount.families.covariance import directions_at_bound
 from softcount.families.gaussian import Gaussian, MomentPrior
 from softcount.families.gaussian_full import MultivariateGaussian
+from softcount.families.normal_priors import NormalInverseGamma, NormalInverseWishart
 from softcount.inputs.labels import Labels
 
 __all__ = ["GaussianDiscriminant"]
@@ -225,45 +226,34 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         model = self._make_model(blocks, classes)
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         plan, executor = self._plan(), self._executor()
-        is_auto = self.shrinkage == "auto"
-        labeled, by_class = look_at_labeled_rows(model, executor, chunks, with_shrinkage=is_auto)
+        labeled, by_class = look_at_labeled_rows(model, executor, chunks, with_shrinkage=self.shrinkage == "auto")
         prior = self._covariance_prior(labeled, by_class, iterates=not has_closed_form(model, chunks))
         model = replace(model, priors=(prior,))
         self.shrinkage_ = self.shrinkage if by_class is None else by_class.intensity
-        outcome = fit_with_choice(
-            model, executor, chunks, plan, is_auto=self.unlabeled_weight == AUTO, calibrate=self.calibrate
-        )
+        is_auto = self.unlabeled_weight == AUTO
+        tell = note_printer(type(self).__name__, self.verbose)
+        outcome = fit_with_choice(model, executor, chunks, plan, is_auto=is_auto, calibrate=self.calibrate, tell=tell)
+        learned = outcome.learned
+        notes = singular_notes(learned.model, learned.fit.params, labeled, classes)
+        outcome = replace(outcome, learned=replace(learned, notes=learned.notes + notes))
         warn_about(outcome.learned, type(self).__name__, plan.stopping)
-        self._warn_about_singular(outcome.learned, labeled, classes)
         return outcome
 
     def _covariance_prior(self, labeled: LabeledMoments, by_class: Any, *, iterates: bool) -> MomentPrior:
         prior = self._covariance_plan().prior(labeled, by_class, iterates=iterates)
         if self.feature_prior is None:
             return prior
-        given: MomentPrior = self.feature_prior.pseudo_counts(self.estimate)
-        return replace(given, smoothing=0.0, floor=0.0, bound=prior.bound)
+        return replace(self._given_prior(labeled.weight.shape), smoothing=0.0, floor=0.0, bound=prior.bound)
 
-    def _warn_about_singular(self, learned: Learned, labeled: LabeledMoments, classes: NDArray[Any]) -> None:
-        """Say which covariances the rows do not determine, beyond constant columns (which say nothing anyway)."""
-        params, bound = learned.fit.params.blocks[0], learned.model.priors[0].bound
-        _, is_constant = labeled.units()
-        if bound is None:
-            return
-        raised = directions_at_bound(params, bound, is_spherical=self.covariance == "spherical")
-        found = [m for m, count in enumerate(raised) if count > int(is_constant.sum())]
-        if not found:
-            return
-        names = sorted({int(learned.model.groups[m]) for m in found})
-        whose = "shared by all classes" if self._is_shared else f"of {[classes[k] for k in names[:5]]}"
-        warnings.warn(
-            f"{type(self).__name__}: the covariance {whose} is singular: in {max(raised)} of its {len(is_constant)} "
-            f"directions the rows hardly vary, so the variance there was set to min_variance={self.min_variance:g}. "
-            "Probabilities of rows that do vary there will be extreme; use shrinkage, a shared or diagonal covariance, "
-            "or leave out columns that are functions of others.",
-            UserWarning,
-            stacklevel=4,
-        )
+    def _given_prior(self, shape: tuple[int, ...]) -> MomentPrior:
+        """The user's prior; a covariance that several means share has it once, and the density of each of them."""
+        if not isinstance(self.feature_prior, NormalInverseGamma | NormalInverseWishart):
+            raise InputError(
+                f"feature_prior is {self.feature_prior!r}; give a NormalInverseWishart for covariance='tied' or 'full' "
+                "or a NormalInverseGamma for 'diag' or 'spherical' (softcount.priors has both)."
+            )
+        n_means = (shape[0] if self.covariance == "spherical" else 1) * (shape[1] if self._is_shared else 1)
+        return self.feature_prior.pseudo_counts(self.estimate, self._families()[0], n_means)
 
     partial_fit = _where_counts_suffice(BaseNaiveBayes.partial_fit)
 
@@ -280,7 +270,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight
 
         def rows(chosen: Any) -> Chunks:
-            return chunks.with_weight(np.where(chosen, weight, 0.0))
+            return select_rows(chunks, np.flatnonzero(chosen), weight[chosen])
 
         counts = executor.reduce(
             lambda lane: model.tally_given(lane, lambda chunk: labeled_resp(model, chunk, spread=False)),
