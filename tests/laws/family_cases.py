@@ -111,7 +111,7 @@ def _count_pairs(n_trials: int) -> Any:
     return np.array([[i, n_trials - i] for i in range(n_trials + 1)], dtype=float)
 
 
-def _plane(params: Params) -> tuple[Any, Any]:
+def plane_grid(params: Params) -> tuple[Any, Any]:
     """Gauss-Hermite points in two dimensions, in the Gaussian's own axes."""
     node, weight = np.polynomial.hermite_e.hermegauss(40)
     first, second = np.meshgrid(node, node, indexing="ij")
@@ -121,35 +121,35 @@ def _plane(params: Params) -> tuple[Any, Any]:
     return params["mean"] + unit @ factor.T, volume
 
 
-def _fractions() -> tuple[Any, Any]:
+def fraction_grid() -> tuple[Any, Any]:
     """Equal steps of the logit: densities between 0 and 1 are smooth there, and the trapezoidal rule is exact."""
     logit = np.arange(-60.0, 36.5, 0.2)
     x = 1.0 / (1.0 + np.exp(-logit))
     return x, 0.2 * x / (1.0 + np.exp(logit))
 
 
-def _positive() -> tuple[Any, Any]:
+def positive_grid() -> tuple[Any, Any]:
     """Equal steps of the logarithm."""
     x = np.exp(np.arange(-70.0, 8.0, 0.02))
     return x, 0.02 * x
 
 
-def _line(params: Params) -> tuple[Any, Any]:
+def line_grid(params: Params) -> tuple[Any, Any]:
     """Equal steps of a hundredth of the standard deviation."""
     step = 0.02 * np.sqrt(params["var"])
     x = params["mean"] + step * np.arange(-800, 801)
     return x, np.full(x.shape, step)
 
 
-def _circle() -> tuple[Any, Any]:
+def circle_grid() -> tuple[Any, Any]:
     """Equal steps around the circle."""
     x = np.linspace(-np.pi, np.pi, 1000, endpoint=False)
     return x, np.full(x.shape, 2.0 * np.pi / 1000)
 
 
-def _triangle() -> tuple[Any, Any]:
+def triangle_grid() -> tuple[Any, Any]:
     """Products of fractions: the first part, and the second part's share of what it leaves."""
-    x, weight = _fractions()
+    x, weight = fraction_grid()
     first, share = (grid.ravel() for grid in np.meshgrid(x, x, indexing="ij"))
     parts = np.stack([first, (1.0 - first) * share, (1.0 - first) * (1.0 - share)], axis=-1)
     return np.maximum(parts, 1e-300), np.outer(weight, weight).ravel() * (1.0 - first)
@@ -175,7 +175,7 @@ def _all_cases() -> list[Case]:
         _case(
             beta,
             [beta.parameters(a, b) for a, b in ((2.0, 3.5), (0.7, 0.9), (40.0, 5.0))],
-            over_grid(lambda p: _fractions()),
+            over_grid(lambda p: fraction_grid()),
             frozen=lambda p: stats.beta(p["a"], p["b"]),
             outside=(0.0, 1.0, -0.2, 1.5, np.inf),
             constant=0.25,
@@ -189,7 +189,7 @@ def _all_cases() -> list[Case]:
         _case(
             dirichlet,
             [dirichlet.parameters(a) for a in ([2.0, 3.0, 1.5], [0.9, 1.2, 4.0])],
-            over_grid(lambda p: _triangle()),
+            over_grid(lambda p: triangle_grid()),
             frozen=lambda p: stats.dirichlet(p["concentration"]),
             outside=([0.5, 0.5, 0.5], [1.0, 0.0, 0.0], [1.2, -0.4, 0.2]),
             constant=[0.2, 0.3, 0.5],
@@ -197,21 +197,21 @@ def _all_cases() -> list[Case]:
         _case(
             exponential,
             [exponential.parameters(r) for r in (0.4, 3.0)],
-            over_grid(lambda p: _positive()),
+            over_grid(lambda p: positive_grid()),
             frozen=lambda p: stats.expon(scale=1.0 / p["rate"]),
             outside=(-1.0, np.inf),
         ),
         _case(
             gamma,
             [gamma.parameters(a, r) for a, r in ((3.0, 2.0), (0.6, 0.5), (50.0, 7.0))],
-            over_grid(lambda p: _positive()),
+            over_grid(lambda p: positive_grid()),
             frozen=lambda p: stats.gamma(p["shape"], scale=1.0 / p["rate"]),
             outside=(0.0, -1.0, np.inf),
         ),
         _case(
             gaussian,
             [gaussian.parameters(m, v) for m, v in ((0.7, 2.0), (-3.0, 0.2))],
-            over_grid(_line),
+            over_grid(line_grid),
             frozen=lambda p: stats.norm(p["mean"], np.sqrt(p["var"])),
         ),
         _case(
@@ -224,7 +224,7 @@ def _all_cases() -> list[Case]:
         _case(
             inverse,
             [inverse.parameters(m, s) for m, s in ((1.5, 2.0), (0.5, 8.0))],
-            over_grid(lambda p: _positive()),
+            over_grid(lambda p: positive_grid()),
             frozen=lambda p: stats.invgauss(p["mean"] / p["shape"], scale=p["shape"]),
             outside=(0.0, -1.0, np.inf),
         ),
@@ -239,7 +239,7 @@ def _all_cases() -> list[Case]:
         _case(
             full,
             [full.parameters([0.5, -1.0], [[2.0, 0.6], [0.6, 1.0]])],
-            over_grid(_plane),
+            over_grid(plane_grid),
             frozen=lambda p: stats.multivariate_normal(p["mean"], p["cov"]),
             outside=([np.inf, 0.0],),
             constant=[1.0, 2.0],
@@ -261,7 +261,7 @@ def _all_cases() -> list[Case]:
         _case(
             von_mises,
             [von_mises.parameters(m, k) for m, k in ((0.7, 2.0), (-2.0, 0.3), (3.0, 40.0))],
-            over_grid(lambda p: _circle()),
+            over_grid(lambda p: circle_grid()),
             frozen=lambda p: stats.vonmises(p["concentration"], loc=p["direction"]),
         ),
     ]
