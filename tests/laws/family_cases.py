@@ -159,11 +159,9 @@ def _case(family: ColumnFamily, params: list[Params], expectation: Any, **rest: 
     return Case(family, tuple(params), expectation(family), **rest)
 
 
-def _all_cases() -> list[Case]:
+def _counts() -> list[Case]:
     bernoulli, poisson, geometric, negative = Bernoulli(), Poisson(), Geometric(), NegativeBinomial(size=2.5)
-    categorical, multinomial = Categorical(n_values=(4,)), Multinomial()
-    beta, gamma, exponential, inverse = Beta(), Gamma(), Exponential(), InverseGaussian()
-    gaussian, full, dirichlet, von_mises = Gaussian(), MultivariateGaussian(), Dirichlet(), VonMises()
+    categorical = Categorical(n_values=(4,))
     return [
         _case(
             bernoulli,
@@ -173,26 +171,46 @@ def _all_cases() -> list[Case]:
             outside=(2.0, -1.0, 0.5, np.inf),
         ),
         _case(
-            beta,
-            [beta.parameters(a, b) for a, b in ((2.0, 3.5), (0.7, 0.9), (40.0, 5.0))],
-            over_grid(lambda p: fraction_grid()),
-            frozen=lambda p: stats.beta(p["a"], p["b"]),
-            outside=(0.0, 1.0, -0.2, 1.5, np.inf),
-            constant=0.25,
-        ),
-        _case(
             categorical,
             [categorical.parameters(p) for p in ([0.1, 0.2, 0.3, 0.4], [0.97, 0.01, 0.01, 0.01])],
             sum_over(lambda p: np.arange(4)),
             outside=(4, 7, 1.5, -2),
         ),
         _case(
-            dirichlet,
-            [dirichlet.parameters(a) for a in ([2.0, 3.0, 1.5], [0.9, 1.2, 4.0])],
-            over_grid(lambda p: triangle_grid()),
-            frozen=lambda p: stats.dirichlet(p["concentration"]),
-            outside=([0.5, 0.5, 0.5], [1.0, 0.0, 0.0], [1.2, -0.4, 0.2]),
-            constant=[0.2, 0.3, 0.5],
+            geometric,
+            [geometric.parameters(p) for p in (0.3, 0.9)],
+            up_to_tail(lambda p: np.exp(-p["log_success"]), lambda p: np.exp(-p["log_success"])),
+            frozen=lambda p: stats.geom(np.exp(p["log_success"]), loc=-1),
+            outside=(-1.0, 0.5, np.inf),
+        ),
+        _case(
+            negative,
+            [negative.parameters(p) for p in (0.2, 0.8)],
+            up_to_tail(lambda p: 2.5 * np.exp(-p["log_success"]), lambda p: 2.0 * np.exp(-p["log_success"])),
+            frozen=lambda p: stats.nbinom(2.5, np.exp(p["log_success"])),
+            outside=(-1.0, 0.5, np.inf),
+        ),
+        _case(
+            poisson,
+            [poisson.parameters(r) for r in (0.3, 4.0, 90.0)],
+            up_to_tail(lambda p: float(p["rate"]), lambda p: float(np.sqrt(p["rate"]))),
+            frozen=lambda p: stats.poisson(p["rate"]),
+            outside=(-1.0, 0.5, np.inf),
+        ),
+    ]
+
+
+def _numbers() -> list[Case]:
+    beta, gamma, exponential, inverse = Beta(), Gamma(), Exponential(), InverseGaussian()
+    gaussian, von_mises = Gaussian(), VonMises()
+    return [
+        _case(
+            beta,
+            [beta.parameters(a, b) for a, b in ((2.0, 3.5), (0.7, 0.9), (40.0, 5.0))],
+            over_grid(lambda p: fraction_grid()),
+            frozen=lambda p: stats.beta(p["a"], p["b"]),
+            outside=(0.0, 1.0, -0.2, 1.5, np.inf),
+            constant=0.25,
         ),
         _case(
             exponential,
@@ -215,18 +233,31 @@ def _all_cases() -> list[Case]:
             frozen=lambda p: stats.norm(p["mean"], np.sqrt(p["var"])),
         ),
         _case(
-            geometric,
-            [geometric.parameters(p) for p in (0.3, 0.9)],
-            up_to_tail(lambda p: np.exp(-p["log_success"]), lambda p: np.exp(-p["log_success"])),
-            frozen=lambda p: stats.geom(np.exp(p["log_success"]), loc=-1),
-            outside=(-1.0, 0.5, np.inf),
-        ),
-        _case(
             inverse,
             [inverse.parameters(m, s) for m, s in ((1.5, 2.0), (0.5, 8.0))],
             over_grid(lambda p: positive_grid()),
             frozen=lambda p: stats.invgauss(p["mean"] / p["shape"], scale=p["shape"]),
             outside=(0.0, -1.0, np.inf),
+        ),
+        _case(
+            von_mises,
+            [von_mises.parameters(m, k) for m, k in ((0.7, 2.0), (-2.0, 0.3), (3.0, 40.0))],
+            over_grid(lambda p: circle_grid()),
+            frozen=lambda p: stats.vonmises(p["concentration"], loc=p["direction"]),
+        ),
+    ]
+
+
+def _vectors() -> list[Case]:
+    multinomial, full, dirichlet = Multinomial(), MultivariateGaussian(), Dirichlet()
+    return [
+        _case(
+            dirichlet,
+            [dirichlet.parameters(a) for a in ([2.0, 3.0, 1.5], [0.9, 1.2, 4.0])],
+            over_grid(lambda p: triangle_grid()),
+            frozen=lambda p: stats.dirichlet(p["concentration"]),
+            outside=([0.5, 0.5, 0.5], [1.0, 0.0, 0.0], [1.2, -0.4, 0.2]),
+            constant=[0.2, 0.3, 0.5],
         ),
         _case(
             multinomial,
@@ -244,27 +275,7 @@ def _all_cases() -> list[Case]:
             outside=([np.inf, 0.0],),
             constant=[1.0, 2.0],
         ),
-        _case(
-            negative,
-            [negative.parameters(p) for p in (0.2, 0.8)],
-            up_to_tail(lambda p: 2.5 * np.exp(-p["log_success"]), lambda p: 2.0 * np.exp(-p["log_success"])),
-            frozen=lambda p: stats.nbinom(2.5, np.exp(p["log_success"])),
-            outside=(-1.0, 0.5, np.inf),
-        ),
-        _case(
-            poisson,
-            [poisson.parameters(r) for r in (0.3, 4.0, 90.0)],
-            up_to_tail(lambda p: float(p["rate"]), lambda p: float(np.sqrt(p["rate"]))),
-            frozen=lambda p: stats.poisson(p["rate"]),
-            outside=(-1.0, 0.5, np.inf),
-        ),
-        _case(
-            von_mises,
-            [von_mises.parameters(m, k) for m, k in ((0.7, 2.0), (-2.0, 0.3), (3.0, 40.0))],
-            over_grid(lambda p: circle_grid()),
-            frozen=lambda p: stats.vonmises(p["concentration"], loc=p["direction"]),
-        ),
     ]
 
 
-CASES: dict[str, Case] = {case.name: case for case in _all_cases()}
+CASES: dict[str, Case] = {case.name: case for case in _counts() + _numbers() + _vectors()}

@@ -10,8 +10,8 @@ from scipy.special import gammaln
 
 from softcount._types import CodesArray, FloatArray
 from softcount.families._base import Params, inner, prepend_size
-from softcount.families.blocks import Block, SparseBlock
-from softcount.families.columns import PseudoCounts, opposed, others_mean
+from softcount.families.blocks import Block
+from softcount.families.columns import PseudoCounts, others_mean
 from softcount.families.linear import LinearFamily
 from softcount.families.supports import is_non_negative
 
@@ -175,17 +175,6 @@ class Multinomial(LinearFamily):
         return np.array(
             [rng.multinomial(n, prob[k]) for n, k in zip(lengths, codes, strict=True)], dtype=np.float64
         ).reshape(codes.shape[0], prob.shape[1])
-
-    def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
-        """Evidence per word."""
-        if isinstance(block, SparseBlock):
-            return super().column_scores(params, block, weights)
-        counts = np.asarray(block.numbers, dtype=np.float64)
-        cells = np.zeros(counts.shape)
-        for k in range(weights.shape[1]):
-            evidence = inner((weights[:, k, None] * counts)[..., None], params["log_prob"][:, k, None])
-            cells = opposed(cells, evidence)
-        return cells, np.zeros(counts.shape[0])
 
     def telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
         r""":math:`\theta_{jk} \log(\theta_{jk} / \theta_{j,-k})`: the word's share of the divergence."""
