@@ -19,6 +19,7 @@ from softcount.core.learn import Learned, Plan, learn
 from softcount.core.mixture import MixtureModel
 from softcount.core.unlabeled import can_choose, choose, held_out_as_given
 from softcount.core.verdict import Verdict
+from softcount.estimators._parameters import check_number
 from softcount.families.blocks import Block
 
 __all__ = ["AUTO", "CALIBRATIONS", "Outcome", "calibrated", "check_choices", "fit_with_choice"]
@@ -54,8 +55,8 @@ def check_choices(unlabeled_weight: Any, calibrate: str) -> None:
     if isinstance(unlabeled_weight, str):
         if unlabeled_weight != AUTO:
             raise InputError(f"unlabeled_weight is {unlabeled_weight!r}; use 'auto' or a number of 0 or more.")
-    elif not unlabeled_weight >= 0.0:
-        raise InputError(f"unlabeled_weight is {unlabeled_weight}; use 'auto' or a weight of 0 or more.")
+    else:
+        check_number("unlabeled_weight", unlabeled_weight, 0)
     if calibrate not in CALIBRATIONS:
         raise InputError(f"calibrate is {calibrate!r}; choose one of {', '.join(map(repr, CALIBRATIONS))}.")
 

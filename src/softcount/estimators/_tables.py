@@ -66,10 +66,10 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             checked = check(checked)
     except TypeError as error:
         if "NAType" not in str(error):
-            raise _with_place(error, X) from None
+            raise _with_place(error, X, estimator) from None
         checked = check(_without_na(X))
     except ValueError as error:
-        raise _with_place(error, X) from None
+        raise _with_place(error, X, estimator) from None
     if checked.dtype == np.float16:
         checked = checked.astype(np.float32)
     elif checked.dtype.kind == "f" and checked.dtype.itemsize > 8:
@@ -82,7 +82,7 @@ def check_finite(estimator: Any, X: NDArray[Any]) -> None:
     try:
         check_array(X, ensure_all_finite="allow-nan", input_name="X", estimator=estimator)
     except ValueError as error:
-        raise _with_place(error, X) from None
+        raise _with_place(error, X, estimator) from None
 
 
 def _without_na(X: Any) -> Any:
@@ -95,7 +95,7 @@ def _without_na(X: Any) -> Any:
     return array
 
 
-def _with_place(error: Exception, X: Any) -> Exception:
+def _with_place(error: Exception, X: Any, estimator: Any) -> Exception:
     """The error, saying which cell it is about where it is about one cell."""
     text = str(error)
     if "infinity" in text:
@@ -107,7 +107,8 @@ def _with_place(error: Exception, X: Any) -> Exception:
     if found is None:
         return error
     row, column, cell = found
-    names = getattr(X, "columns", None)
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
     name = column if names is None else repr(list(names)[column])
     advice = "Correct the cell, or make it NaN if the value is missing."
     message = f"{text.splitlines()[0].rstrip('.')}: row {row}, column {name} of X holds {cell!r}. {advice}"
