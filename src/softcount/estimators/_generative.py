@@ -151,14 +151,16 @@ class GenerativeEstimator(BaseEstimator):
         -------
         log_density : array of shape (n_samples,)
         """
-        chunks = self._rows(X)
+        return self._log_densities(self._rows(X), self.model_, self.params_)
+
+    def _log_densities(self, chunks: Chunks, model: MixtureModel, params: MixtureParams) -> FloatArray:
         out = np.empty(chunks.n_rows)
 
         def task(chunk: Chunk) -> None:
-            scores = self.model_.log_joint(self.params_, chunk)
+            scores = model.log_joint(params, chunk)
             log_norm = np.empty(chunk.n_rows)
-            kernels.normalize_rows(scores, None, self.params_.log_weights, log_norm)
-            for family, block in zip(self.model_.families, chunk.blocks, strict=True):
+            kernels.normalize_rows(scores, None, params.log_weights, log_norm)
+            for family, block in zip(model.families, chunk.blocks, strict=True):
                 base = family.row_base(block)
                 if base is not None:
                     log_norm += base
