@@ -14,7 +14,8 @@ from softcount._types import BoolArray, FloatArray
 from softcount.core.column_moments import column_deviations
 from softcount.core.counts import Counts
 from softcount.core.execute import C, Executor
-from softcount.core.glm_families import GLMFamily, NegativeBinomialFamily
+from softcount.core.glm_families import BinomialFamily, GLMFamily, NegativeBinomialFamily
+from softcount.core.glm_finish import finish
 from softcount.core.glm_model import DevianceStopping, GLMData, GLMModel, GLMParams, Penalty
 from softcount.core.glm_start import null_deviance, reduce_tally, starting_coef
 from softcount.core.iterate import Fit, Step, iterate
@@ -42,6 +43,8 @@ PART_ROWS_PER_COLUMN = 50
 PART_FEWEST_ROWS = 2000
 SMALLEST_STRIDE = 5
 PART_STOPPING = DevianceStopping(15, 1e-5)
+#: A mean this close to the edge, as a share of a typical one, lies on it.
+AT_EDGE = 1e-8
 #: A converged coefficient whose next step still moves a typical row's predictor this much is diverging.
 DIVERGING_STEP = 0.05
 
@@ -103,12 +106,15 @@ class GLMFit:
         Columns whose coefficients were still growing when the deviance had stopped falling.
     gain_ahead : float
         What another step would add to the objective, were it quadratic.
+    edge_row : int or None
+        A row whose mean has run to the edge of what the family can have.
     """
 
     model: GLMModel
     fit: Fit[GLMParams]
     diverging: BoolArray
     gain_ahead: float = 0.0
+    edge_row: int | None = None
 
     @property
     def aliased(self) -> BoolArray:
@@ -186,11 +192,13 @@ def fit_glm(
         model, data, counts = _settle_columns(model, data, start, executor)
     stopping = DevianceStopping(max_iter, tol, null_objective=reference)
     fit = iterate(model, PrimedExecutor(executor, counts), data, start, stopping, on_step=on_step)
+    if tol > 0.0 and fit.converged:
+        fit = finish(model, data, fit, executor, total_weight=problem.total_weight)
     step = model.solve(fit.counts, fit.params).coef - fit.params.coef
     diverging = _diverging_columns(model, data, fit, np.abs(step), executor)
     slope = model.system(fit.counts)[1] - model.penalty.l2 * fit.params.coef
     gain_ahead = 0.0 if model.penalty.is_sparse else 0.5 * float(slope @ step)
-    return GLMFit(model, fit, diverging, gain_ahead)
+    return GLMFit(model, fit, diverging, gain_ahead, _edge_row(model, data, fit.params))
 
 
 def _deviance(counts: Counts) -> float:
@@ -277,3 +285,22 @@ def _diverging_columns(
         return nothing
     moved = step * column_deviations(data.design, executor)
     return np.asarray(moved > max(DIVERGING_STEP, 0.1 * float(np.max(moved, initial=0.0))))
+
+
+def _edge_row(model: GLMModel, data: GLMData, params: GLMParams) -> int | None:
+    """The first row whose mean is a rounding error away from the edge of the family, under a link that has an edge."""
+    if isinstance(model.link, UnitLink | Log) or math.isinf(model.family.lower_bound):
+        return None
+    scratch = data.design.scratch()
+    typical = float(np.average(data.target, weights=data.weight))
+    for chunk in data:
+        predictor = data.design.load(chunk.rows, scratch).predictor(params.coef)
+        mean = model.link.inverse(predictor if chunk.offset is None else predictor + chunk.offset)[0]
+        edge = mean < AT_EDGE * typical
+        if isinstance(model.family, BinomialFamily):
+            edge |= mean > 1.0 - AT_EDGE
+        if chunk.weight is not None:
+            edge &= chunk.weight > 0.0
+        if edge.any():
+            return int(chunk.rows.start) + int(np.flatnonzero(edge)[0])
+    return None

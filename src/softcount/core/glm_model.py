@@ -235,7 +235,8 @@ class GLMModel:
             predictor = rows.predictor(params.coef)
             if chunk.offset is not None:
                 predictor = predictor + chunk.offset
-            found = evaluate_rows(family, self.link, chunk, predictor)
+            with np.errstate(over="ignore", invalid="ignore"):  # an infinite deviance is a step to retreat from
+                found = evaluate_rows(family, self.link, chunk, predictor)
             if found is None:
                 deviance = math.inf
                 break
@@ -340,14 +341,16 @@ class GLMModel:
 def evaluate_rows(family: GLMFamily, link: Link, chunk: GLMChunk, predictor: FloatArray) -> Evaluation | None:
     """The rows of a chunk, or None when a row with a weight has a mean the family cannot have."""
     inside = family.contains(link, predictor)
-    if inside.all():
-        return family.evaluate(link, chunk.target, predictor)
-    if chunk.weight is None or bool(np.any(chunk.weight[~inside] > 0.0)):
+    idle = None if chunk.weight is None else chunk.weight == 0.0
+    if idle is None or not idle.any():
+        return family.evaluate(link, chunk.target, predictor) if inside.all() else None
+    if not np.all(inside | idle):
         return None
     # Rows without weight cannot lead astray: they take part in name only.
     answer = [np.zeros(predictor.shape) for _ in range(3)]
-    for part, values in zip(answer, family.evaluate(link, chunk.target[inside], predictor[inside]), strict=True):
-        part[inside] = values
+    used = ~idle
+    for part, values in zip(answer, family.evaluate(link, chunk.target[used], predictor[used]), strict=True):
+        part[used] = values
     return Evaluation(*answer)
 
 

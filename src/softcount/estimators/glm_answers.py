@@ -18,7 +18,7 @@ from softcount.core.glm_start import null_deviance
 from softcount.core.iterate import Step
 from softcount.core.links import Link
 from softcount.core.normal_equations import Design
-from softcount.estimators.coefficient_table import CoefficientTable, check_level
+from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
 from softcount.estimators.glm_formula import FormulaFit
 from softcount.estimators.glm_inputs import check_finite, column_names, read_offset, read_table, read_target
 from softcount.estimators.glm_intervals import (
@@ -121,7 +121,8 @@ class GLMAnswers:
         predictor = self._predictor(table, offset, exposure)
         error = predictor_error(Design(table, self._has_intercept(), self._center), self._shifted_covariance)
         if kind == "mean":
-            return mean_interval(self.link_, predictor, error, level=level, df=self._df())
+            reach = critical_value(level, self._df())
+            return mean_interval(self.family_, self.link_, predictor, error, reach)
         weight = read_weights(sample_weight, table.shape[0])
         dispersion = np.full(predictor.shape, self.dispersion_)
         if weight is not None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.glm_families import GLMFamily, TweedieFamily
+from softcount.core.glm_families import BinomialFamily, GLMFamily, TweedieFamily
 from softcount.core.links import Link
 from softcount.core.normal_equations import Design, row_slices
 from softcount.estimators.coefficient_table import critical_value
@@ -30,8 +30,8 @@ __all__ = ["IntervalKind", "mean_interval", "observation_interval", "predictor_e
 IntervalKind = Literal["mean", "observation"]
 
 ROWS_AT_ONCE = 4096
-HERMITE_NODES = 15
-BISECTIONS = 60
+HERMITE_NODES = 9
+BISECTIONS = 40
 
 
 def predictor_error(design: Design, covariance: FloatArray) -> FloatArray:
@@ -45,12 +45,22 @@ def predictor_error(design: Design, covariance: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(answer, 0.0))
 
 
-def mean_interval(link: Link, predictor: FloatArray, error: FloatArray, *, level: float, df: float) -> FloatArray:
-    """Lower and upper limits of every row's mean, shape ``(n_rows, 2)``."""
-    reach = critical_value(level, df) * error
-    limits = [_mean_at(link, predictor - reach), _mean_at(link, predictor + reach)]
-    # Some links fall, so the ends may come out exchanged.
-    return np.column_stack([np.minimum(*limits), np.maximum(*limits)])
+def mean_interval(family: GLMFamily, link: Link, predictor: FloatArray, error: FloatArray, reach: float) -> FloatArray:
+    """Limits of every row's mean ``reach`` standard errors to either side, shape ``(n_rows, 2)``.
+
+    Where the predictor leaves the means that the family can have, the limit is the edge of these means.
+    """
+    rises = link.inverse(predictor)[1] >= 0.0
+    step = np.where(rises, reach, -reach) * error
+    highest = 1.0 if isinstance(family, BinomialFamily) else np.inf
+    ends = (predictor - step, family.lower_bound), (predictor + step, highest)
+    limits = []
+    for at, edge in ends:
+        inside = family.contains(link, at)
+        limit = np.full(predictor.shape, edge)
+        limit[inside] = link.inverse(at[inside])[0]
+        limits.append(limit)
+    return np.column_stack(limits)
 
 
 def observation_interval(
@@ -76,14 +86,6 @@ def observation_interval(
         for side, probability in enumerate((0.5 - 0.5 * level, 0.5 + 0.5 * level)):
             answer[rows, side] = _quantiles(family, link, (predictor[rows], error[rows]), dispersion[rows], probability)
     return answer
-
-
-def _mean_at(link: Link, predictor: FloatArray) -> FloatArray:
-    """The mean, infinite where the predictor has left the link's branch."""
-    inside = link.contains(predictor)
-    mean = np.full(predictor.shape, np.inf)
-    mean[inside] = link.inverse(predictor[inside])[0]
-    return mean
 
 
 def _quantiles(

@@ -12,6 +12,7 @@ __all__ = ["AliasedColumnsWarning", "SeparationWarning", "warn_about"]
 
 # A remaining gain below this share of the objective is rounding.
 NEGLIGIBLE_GAIN = 1e-6
+MOST_NAMES = 10
 
 
 class AliasedColumnsWarning(UserWarning):
@@ -47,11 +48,16 @@ def warn_about(found: GLMFit, labels: list[str], tol: float, max_iter: int) -> N
         )
     elif fit.interrupted:
         _warn(f"Interrupted after {fit.n_iter} iterations; the model is the last finished one.", ConvergenceWarning)
+    elif found.edge_row is not None:
+        _warn(
+            f"The best fit lies at the edge of the means the family can have (row {found.edge_row}), where standard "
+            "errors mean nothing. Choose a link that keeps the mean inside, for example 'log'.",
+            ConvergenceWarning,
+        )
     elif fit.params.stuck and found.gain_ahead > NEGLIGIBLE_GAIN * abs(fit.objective):
         _warn(
-            f"No step raises the likelihood after {fit.n_iter} iterations, though its slope is not zero: the best fit "
-            "lies at the edge of the means the family can have. Choose a link that keeps the mean inside, for example "
-            "'log'.",
+            f"No step raises the likelihood after {fit.n_iter} iterations, though its slope is not zero. Put the "
+            "columns on a common scale, or choose another link.",
             ConvergenceWarning,
         )
     elif not fit.converged and tol > 0.0:
@@ -70,7 +76,9 @@ def warn_about(found: GLMFit, labels: list[str], tol: float, max_iter: int) -> N
 
 
 def _columns(names: list[str]) -> str:
-    quoted = ", ".join(repr(name) for name in names)
+    quoted = ", ".join(repr(name) for name in names[:MOST_NAMES])
+    if len(names) > MOST_NAMES:
+        quoted += f" and {len(names) - MOST_NAMES} more"
     return f"Column {quoted} is a" if len(names) == 1 else f"Columns {quoted} are"
 
 

@@ -22,8 +22,11 @@ from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray
 from softcount.core.links import Link
 
-__all__ = ["Evaluation", "GLMFamily", "log1p_gap", "relative_entropy_gap"]
+__all__ = ["LARGEST_MEAN", "SMALLEST_MEAN", "Evaluation", "GLMFamily", "log1p_gap", "relative_entropy_gap"]
 
+#: Means between these have cubes and reciprocals that are numbers.
+SMALLEST_MEAN = 1e-100
+LARGEST_MEAN = 1e100
 # Ten terms of a power series reach 1e-17 within this radius; outside, plain formulas lose at most two digits.
 SERIES_RADIUS = 0.02
 LOG1P_GAP_SERIES = tuple((-1.0) ** power / power for power in range(2, 12))

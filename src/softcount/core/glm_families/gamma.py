@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import digamma, gammainc, gammaln
 
 from softcount._types import BoolArray, FloatArray
-from softcount.core.glm_families._base import GLMFamily, log1p_gap
+from softcount.core.glm_families._base import LARGEST_MEAN, SMALLEST_MEAN, GLMFamily, log1p_gap
 
 __all__ = ["GammaFamily"]
 
@@ -48,8 +48,8 @@ class GammaFamily(GLMFamily):
         return np.isfinite(target) & (target > 0.0)
 
     def contains_mean(self, mean: FloatArray) -> BoolArray:
-        """Positive."""
-        return np.isfinite(mean) & (mean > 0.0)
+        """Positive, and far from where its powers overflow."""
+        return (mean > SMALLEST_MEAN) & (mean < LARGEST_MEAN)
 
     def likelihood_dispersion(
         self, deviance: float, pearson: float, weight: FloatArray, frequency: FloatArray

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from softcount._types import BoolArray, FloatArray
-from softcount.core.glm_families._base import GLMFamily
+from softcount.core.glm_families._base import LARGEST_MEAN, SMALLEST_MEAN, GLMFamily
 
 __all__ = ["InverseGaussianFamily"]
 
@@ -50,8 +50,8 @@ class InverseGaussianFamily(GLMFamily):
         return np.isfinite(target) & (target > 0.0)
 
     def contains_mean(self, mean: FloatArray) -> BoolArray:
-        """Positive."""
-        return np.isfinite(mean) & (mean > 0.0)
+        """Positive, and far from where its powers overflow."""
+        return (mean > SMALLEST_MEAN) & (mean < LARGEST_MEAN)
 
     def likelihood_dispersion(
         self, deviance: float, pearson: float, weight: FloatArray, frequency: FloatArray

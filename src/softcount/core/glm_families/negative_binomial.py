@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betainc, digamma, gammaln, xlogy, zeta
 
 from softcount._types import BoolArray, FloatArray
-from softcount.core.glm_families._base import GLMFamily, relative_entropy_gap
+from softcount.core.glm_families._base import LARGEST_MEAN, SMALLEST_MEAN, GLMFamily, relative_entropy_gap
 
 __all__ = ["LARGEST_THETA", "NegativeBinomialFamily"]
 
@@ -64,8 +64,8 @@ class NegativeBinomialFamily(GLMFamily):
         return np.isfinite(target) & (target >= 0.0)
 
     def contains_mean(self, mean: FloatArray) -> BoolArray:
-        """Positive."""
-        return np.isfinite(mean) & (mean > 0.0)
+        """Positive, and far from where its powers overflow."""
+        return (mean > SMALLEST_MEAN) & (mean < LARGEST_MEAN)
 
     def theta_terms(self, target: FloatArray, mean: FloatArray, weight: FloatArray) -> tuple[float, float, float]:
         """Saturated log-likelihood of some rows, its derivative by ``log(theta)``, and minus the second derivative.

@@ -20,12 +20,13 @@ from scipy.special import gammainc, gammaln
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray
-from softcount.core.glm_families._base import GLMFamily
+from softcount.core.glm_families._base import LARGEST_MEAN, SMALLEST_MEAN, GLMFamily
 
 __all__ = ["TweedieFamily", "log_series"]
 
 # exp(-37) is 1e-16: terms that far below the largest do not change a sum.
 LOG_NEGLIGIBLE = 37.0
+NEGLIGIBLE = 1e-16
 # Nodes on either side of the largest term; more terms than that are summed with a stride.
 NODES = 64
 BLOCK_ROWS = 4096
@@ -103,7 +104,10 @@ class TweedieFamily(GLMFamily):
         last = int(np.ceil(np.max(rate + 9.0 * np.sqrt(rate) + 20.0, initial=1.0)))
         first = max(1, int(np.floor(np.min(rate - 9.0 * np.sqrt(rate), initial=1.0))))
         for n in range(first, last + 1):
-            total = total + np.exp(n * np.log(rate) - rate - gammaln(n + 1.0)) * gammainc(n * shape, bounded / scale)
+            probability = np.exp(n * np.log(rate) - rate - gammaln(n + 1.0))
+            total = total + probability * gammainc(n * shape, bounded / scale)
+            if n > first and np.all((probability < NEGLIGIBLE) & (rate < n)):
+                break
         return np.where(value >= 0.0, np.minimum(total, 1.0), 0.0)
 
     @property
@@ -118,8 +122,8 @@ class TweedieFamily(GLMFamily):
         return np.isfinite(target) & ((target >= 0.0) if self.is_compound else (target > 0.0))
 
     def contains_mean(self, mean: FloatArray) -> BoolArray:
-        """Positive."""
-        return np.isfinite(mean) & (mean > 0.0)
+        """Positive, and far from where its powers overflow."""
+        return (mean > SMALLEST_MEAN) & (mean < LARGEST_MEAN)
 
 
 def log_series(amount: FloatArray, dispersion: FloatArray, power: float) -> FloatArray:
