@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from softcount.families import (
     Bernoulli,
     Beta,
+    DenseBlock,
     Dirichlet,
     Exponential,
     Gamma,
@@ -189,3 +190,31 @@ def test_draws_of_tiny_shapes_stay_inside_the_support():
         draws = family.sample(params, rng, 500)
         assert np.all(family.in_support(draws))
         assert np.all(np.isfinite(family.log_prob(draws, params)))
+
+
+@pytest.mark.parametrize(
+    ("family", "narrow", "wide", "x"),
+    [
+        (Gamma(), (1e9, 1e9), (2.0, 1.0), 1.00001),
+        (Beta(), (3e7, 7e7), (2.0, 3.0), 0.30001),
+        (InverseGaussian(), (1.0, 1e9), (1.0, 2.0), 1.00001),
+        (VonMises(), (0.5, 1e8), (0.5, 2.0), 0.50001),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_narrow_classes_are_scored_without_cancellation_beside_wide_ones(family, narrow, wide, x):
+    params = family.parameters(*(np.array([[n, w]]) for n, w in zip(narrow, wide, strict=True)))
+    out = np.zeros((2, 2))
+    family.scorer(params).add(DenseBlock(np.array([[x], [np.nan]]), has_missing=True), out)
+    expected = [float(family.log_prob(x, family.parameters(*values))) for values in (narrow, wide)]
+    assert_allclose(out[0], expected, rtol=1e-12)
+    assert_allclose(out[1], 0.0)
+
+
+def test_values_outside_the_support_make_rows_impossible_under_every_class():
+    family = Gamma()
+    params = family.parameters(np.array([[2.0, 1e9]]), np.array([[1.0, 1e9]]))
+    for has_missing in (False, True):
+        out = np.zeros((2, 2))
+        family.scorer(params).add(DenseBlock(np.array([[-1.0], [0.0]]), has_missing=has_missing), out)
+        assert np.all(out == -np.inf)

@@ -288,19 +288,55 @@ def _stats_and_weight(statistics: Any) -> tuple[FloatArray, FloatArray]:
 
 
 class _DensityScorer:
-    """Scores by the density, class by class: any one-dimensional family."""
+    r"""Scores by the density: any one-dimensional family.
+
+    :math:`\sum_j \eta_{jk}^\top u(x_{ij}) - A_{jk}` is one matrix product for all classes. Where its terms are so large
+    that they would cancel (very narrow distributions), the class is scored by the family's own ``log_prob``.
+    """
+
+    #: Terms up to this size keep ten digits after the point.
+    LARGEST_TERM = 1e5
 
     def __init__(self, family: ColumnFamily, params: Params) -> None:
         self.family = family
         self.params = params
+        natural = family.natural(params)
+        normalizer = family.log_normalizer(natural)
+        with np.errstate(invalid="ignore"):
+            size = np.abs(natural * family.mean_stats(params)).sum(axis=-1) + np.abs(normalizer)
+        steady = (size <= self.LARGEST_TERM).all(axis=0)
+        self.steady, self.narrow = np.flatnonzero(steady), np.flatnonzero(~steady)
+        self.slopes = np.ascontiguousarray(np.moveaxis(natural[:, self.steady], -1, 0))
+        self.constants = -normalizer[:, self.steady]
 
     def add(self, block: DenseBlock, out: FloatArray) -> None:
         values = np.asarray(block.numbers, dtype=np.float64)
-        for k in range(out.shape[1]):
+        if self.steady.size:
+            out[:, self.steady] += self._products(values, block)
+        for k in self.narrow:
             scores = self.family.log_prob(values, self.family.take(self.params, np.array(k)))
             if block.missing is not None:
                 scores = np.where(block.missing, 0.0, scores)
             out[:, k] += scores.sum(axis=1)
+
+    def _products(self, values: FloatArray, block: DenseBlock) -> FloatArray:
+        known = self.family.in_support(values)
+        if block.missing is not None:
+            known = known & ~block.missing
+        is_whole = bool(known.all())
+        safe = values if is_whole else np.where(known, values, self.family.inner_point)
+        stats, base = self.family.stats(safe), self.family.log_base(safe)
+        if is_whole:
+            total = np.repeat(self.constants.sum(axis=0)[None, :], len(values), axis=0)
+        else:
+            stats = np.where(known[..., None], stats, 0.0)
+            impossible = -np.inf if block.missing is None else np.where(block.missing, 0.0, -np.inf)
+            base = np.where(known, base, impossible)
+            total = known.astype(np.float64) @ self.constants
+        for component, slopes in enumerate(self.slopes):
+            total += stats[..., component] @ slopes
+        total += base.sum(axis=1)[:, None]
+        return np.asarray(total)
 
 
 class _StatsTally:
