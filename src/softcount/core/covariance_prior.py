@@ -13,7 +13,7 @@ divisor :math:`w - b` instead of :math:`w` is :math:`\nu = -b` in the same formu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -22,8 +22,10 @@ import numpy as np
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray
 from softcount.core.shrinkage import ClassShrinkage
+from softcount.families.columns import ColumnFamily
 from softcount.families.covariance import column_units
 from softcount.families.gaussian import MomentPrior
+from softcount.families.normal_priors import NormalInverseGamma, NormalInverseWishart
 from softcount.families.statistics import Moments
 
 __all__ = ["COVARIANCES", "CovariancePlan", "LabeledMoments"]
@@ -122,7 +124,6 @@ class CovariancePlan:
         semidefinite, so that the objective is bounded; a closed form does not need that.
         """
         n_columns = labeled.weight.shape[0]
-        units, _ = labeled.units()
         removed = self._removed(labeled)
         share = _with_empty_classes(labeled.share()) if iterates else labeled.share()
         if self.shrinkage is None:
@@ -135,7 +136,23 @@ class CovariancePlan:
                 pull = _own_auto(labeled, by_class, removed, share)
         else:
             pull = self._fixed(labeled, float(self.shrinkage), removed, share)
-        return pull.as_prior(self.kind, n_columns, self.least * units if self.least > 0.0 else None)
+        return pull.as_prior(self.kind, n_columns, self._bound(labeled))
+
+    def given(self, prior: Any, estimate: str, family: ColumnFamily, labeled: LabeledMoments) -> MomentPrior:
+        """A prior of the user's; a covariance that several means share has it once, and the density of each of them."""
+        if not isinstance(prior, NormalInverseGamma | NormalInverseWishart):
+            raise InputError(
+                f"feature_prior is {prior!r}; give a NormalInverseWishart for covariance='tied' or 'full', or a "
+                "NormalInverseGamma for 'diag' or 'spherical' (softcount.priors has both)."
+            )
+        n_columns, n_classes = labeled.weight.shape
+        n_means = (n_columns if self.kind == "spherical" else 1) * (n_classes if self.shared else 1)
+        counts = prior.pseudo_counts(estimate, family, n_means)
+        return replace(counts, smoothing=0.0, floor=0.0, bound=self._bound(labeled))
+
+    def _bound(self, labeled: LabeledMoments) -> FloatArray | None:
+        """Smallest variance of each column."""
+        return self.least * labeled.units()[0] if self.least > 0.0 else None
 
     def _removed(self, labeled: LabeledMoments) -> FloatArray:
         """What the divisor loses: one per class with more than one row, or all of it once when they share."""

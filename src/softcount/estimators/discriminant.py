@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.chunks import Chunk, Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.covariance_prior import CovariancePlan, LabeledMoments
+from softcount.core.evidence import class_scores
 from softcount.core.fisher import FisherDirections, completed
 from softcount.core.labeled_moments import look_at_labeled_rows, singular_notes
 from softcount.core.learn import Learned, has_closed_form, warn_about
@@ -28,11 +29,11 @@ from softcount.estimators._choosing import AUTO, Outcome, fit_with_choice
 from softcount.estimators._parameters import check_number, documented, read_class_prior
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
-from softcount.families.blocks import Block
+from softcount.families.blocks import Block, DenseBlock
 from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian, MomentPrior
 from softcount.families.gaussian_full import MultivariateGaussian
-from softcount.families.normal_priors import NormalInverseGamma, NormalInverseWishart
+from softcount.families.gaussian_shared import SharedGaussianScorer
 from softcount.inputs.labels import Labels
 
 __all__ = ["GaussianDiscriminant"]
@@ -240,20 +241,10 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return outcome
 
     def _covariance_prior(self, labeled: LabeledMoments, by_class: Any, *, iterates: bool) -> MomentPrior:
-        prior = self._covariance_plan().prior(labeled, by_class, iterates=iterates)
-        if self.feature_prior is None:
-            return prior
-        return replace(self._given_prior(labeled.weight.shape), smoothing=0.0, floor=0.0, bound=prior.bound)
-
-    def _given_prior(self, shape: tuple[int, ...]) -> MomentPrior:
-        """The user's prior; a covariance that several means share has it once, and the density of each of them."""
-        if not isinstance(self.feature_prior, NormalInverseGamma | NormalInverseWishart):
-            raise InputError(
-                f"feature_prior is {self.feature_prior!r}; give a NormalInverseWishart for covariance='tied' or 'full' "
-                "or a NormalInverseGamma for 'diag' or 'spherical' (softcount.priors has both)."
-            )
-        n_means = (shape[0] if self.covariance == "spherical" else 1) * (shape[1] if self._is_shared else 1)
-        return self.feature_prior.pseudo_counts(self.estimate, self._families()[0], n_means)
+        plan = self._covariance_plan()
+        if self.feature_prior is not None:
+            return plan.given(self.feature_prior, self.estimate, self._families()[0], labeled)
+        return plan.prior(labeled, by_class, iterates=iterates)
 
     partial_fit = _where_counts_suffice(BaseNaiveBayes.partial_fit)
 
@@ -331,8 +322,29 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             raise AttributeError(str(error)) from None
         return form.coef if part == "coef" else form.intercept
 
+    def _class_scores(self, X: Any) -> FloatArray:
+        # Where classes share a covariance most of a density is the same for all: it is left out, for it costs most.
+        scorer = self.params_.scorers[0] if hasattr(self, "params_") else None
+        if not isinstance(scorer, SharedGaussianScorer):
+            return super()._class_scores(X)
+        chunks = self._rows(X)
+        out = np.empty((chunks.n_rows, self.model_.n_classes))
+
+        def task(chunk: Chunk) -> None:
+            scores = np.zeros((chunk.n_rows, self.model_.n_components))
+            scorer.add_differences(cast(DenseBlock, chunk.blocks[0]), scores)
+            scores += self.params_.log_weights
+            out[chunk.start : chunk.start + chunk.n_rows] = class_scores(self.model_, scores)
+
+        self._executor().each(task, chunks)
+        return out
+
+    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+        r""":math:`\log P(y) + \log p(x \mid y)` for every row and class, shape (n_samples, n_classes)."""
+        return self._score_classes(self._rows(X))
+
     def decision_function(self, X: Any) -> FloatArray:
-        r"""Log-odds of the second class for two classes, else :math:`\log\pi_k + \log p(x \mid k)` of every class.
+        r"""Log-odds of the second class for two classes, else what :math:`\log p(k \mid x)` is up to a number per row.
 
         Parameters
         ----------
