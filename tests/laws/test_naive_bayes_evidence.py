@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array, issparse
 
-from softcount.estimators.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from softcount.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB, PoissonNB
 from tests.estimators.naive_bayes.cases import BERNOULLI, GAUSSIAN, GENERATIVE, MULTINOMIAL, POISSON, Case
 from tests.laws.naive_bayes_problems import Problem, problems
 
@@ -134,9 +134,6 @@ def test_boundaries_that_are_not_linear_are_refused() -> None:
         BernoulliNB(n_components_per_class=2, random_state=0).fit(bits, y).to_linear()
     with pytest.raises(ValueError, match="probability zero"):
         BernoulliNB(alpha=0.0).fit([[1, 0], [0, 1]], ["a", "b"]).to_linear()
-    codes = np.array([[0], [1]])
-    with pytest.raises(ValueError, match="not linear"):
-        CategoricalNB().fit(codes, ["a", "b"]).to_linear()
 
 
 @pytest.mark.filterwarnings("ignore:.* stopped after max_iter")

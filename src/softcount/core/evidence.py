@@ -13,6 +13,7 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunk
 from softcount.core.mixture import MixtureModel, MixtureParams
+from softcount.families.categorical import Categorical
 
 __all__ = ["Contributions", "LinearForm", "class_scores", "contributions", "linear_form", "telling_features"]
 
@@ -23,10 +24,21 @@ class LinearForm:
 
     For two classes there is one row, the log-odds of the second class, as in scikit-learn; for more classes the rows
     are the classes' scores, whose softmax is the posterior.
+
+    A categorical column stands for one column per value, one where the cell has that value and zero elsewhere (as
+    scikit-learn's ``OneHotEncoder`` makes them); a missing cell is zero in all of them.
+
+    Attributes
+    ----------
+    coef : array of shape (1, n_columns) or (n_classes, n_columns)
+    intercept : array of shape (1,) or (n_classes,)
+    features : tuple of str
+        Names of the columns: those of X, and ``name=value`` for the values of a categorical one.
     """
 
     coef: FloatArray
     intercept: FloatArray
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,11 +132,29 @@ def _silence(cells: Any) -> None:
     values[np.isnan(values)] = 0.0
 
 
-def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
-    """The exact linear form of a model whose log-odds are linear in the features."""
+def linear_form(
+    model: MixtureModel,
+    params: MixtureParams,
+    names: list[str],
+    categories: list[list[Any] | None],
+    order: NDArray[Any] | None,
+) -> LinearForm:
+    """The exact linear form of a model whose log-odds are linear in the features.
+
+    Parameters
+    ----------
+    model, params
+        The fitted model.
+    names, categories : list
+        Of every block column its name, and its values where it is categorical.
+    order : array or None
+        Position in the table of every block column, where that differs.
+    """
     if not model.has_single_components:
         raise InputError("The boundary is not linear: classes have several components. Use n_components_per_class=1.")
-    slopes, intercept = [], params.log_weights.copy()
+    slopes: list[FloatArray] = []
+    sizes: list[int] = []
+    intercept = params.log_weights.copy()
     for family, p in zip(model.families, params.blocks, strict=True):
         form = family.linear_form(p)
         if form is None:
@@ -133,6 +163,7 @@ def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
                 "each class, which makes it quadratic. Share them between classes for a linear boundary."
             )
         slopes.append(form[0])
+        sizes.extend(np.diff(family.offsets).tolist() if isinstance(family, Categorical) else [1] * form[0].shape[0])
         intercept = intercept + form[1]
     coef = np.concatenate(slopes, axis=0).T
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
@@ -140,9 +171,26 @@ def linear_form(model: MixtureModel, params: MixtureParams) -> LinearForm:
             "The boundary has no finite weights: some class or some value of a feature has probability zero. Use "
             "alpha above 0 (and class probabilities above 0)."
         )
+    columns, features = _design_columns(sizes, names, categories, order)
+    coef = coef[:, columns]
     if model.n_classes == 2:
-        return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
-    return LinearForm(np.ascontiguousarray(coef), intercept)
+        return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1], features)
+    return LinearForm(np.ascontiguousarray(coef), intercept, features)
+
+
+def _design_columns(
+    sizes: list[int], names: list[str], categories: list[list[Any] | None], order: NDArray[Any] | None
+) -> tuple[list[int], tuple[str, ...]]:
+    """Which rows of the joined slopes are the columns of the linear form, in the table's order, and their names."""
+    starts = np.cumsum([0, *sizes])
+    columns: list[int] = []
+    features: list[str] = []
+    for place in range(len(sizes)) if order is None else np.argsort(order).tolist():
+        name, values = names[place], categories[place]
+        columns.extend(range(starts[place], starts[place + 1]))
+        own = [name] if values is None else [f"{name}={value}" for value in values]
+        features.extend(own + [f"{name}=(unseen)"] * (sizes[place] - len(own)))
+    return columns, tuple(features)
 
 
 def telling_features(model: MixtureModel, params: MixtureParams) -> FloatArray:

@@ -284,6 +284,10 @@ class GenerativeEstimator(BaseEstimator):
         names, order = self._feature_names(), self._feature_order()
         return names if order is None else [names[j] for j in order]
 
+    def _block_categories(self) -> list[list[Any] | None]:
+        """The values of every block column, or None where they are not a list."""
+        return [None] * self.n_features_in_
+
     def contributions(self, X: Any, positive: Any = None, negative: Any = None) -> Contributions:
         """Evidence of every cell for one class against another; it sums exactly to the difference of log-posteriors.
 
@@ -320,10 +324,12 @@ class GenerativeEstimator(BaseEstimator):
         Returns
         -------
         form : LinearForm
-            ``coef`` of shape (1, n_features) for two classes, else (n_classes, n_features), and ``intercept``.
+            ``coef`` of shape (1, n_features) for two classes, else (n_classes, n_features), ``intercept``, and
+            ``features``, their names; a categorical column has one weight per value.
         """
         check_is_fitted(self, "params_")
-        return linear_form(self.model_, self.params_)
+        names, categories = self._block_feature_names(), self._block_categories()
+        return linear_form(self.model_, self.params_, names, categories, self._feature_order())
 
     # ---- generating
     def _draw(self, n_samples: int, components: NDArray[Any], rng: np.random.Generator) -> Any:

@@ -235,6 +235,10 @@ class Categorical(ColumnFamily):
                 cells[known, j] = opposed(cells[known, j], more)
         return cells, np.zeros(block.n_rows)
 
+    def linear_form(self, params: Params) -> tuple[FloatArray, FloatArray] | None:
+        """Of the indicators of the values: the table itself, and no intercepts."""
+        return params["log_prob"], np.zeros(params["log_prob"].shape[1])
+
     def value_telling(self, params: Params, class_weight: FloatArray) -> FloatArray:
         r"""What each value adds to the divergence of the class from the others."""
         theta = np.exp(params["log_prob"])

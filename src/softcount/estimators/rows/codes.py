@@ -101,6 +101,9 @@ class CodeRows(GenerativeEstimator):
         wide = codes.astype(np.int32)
         return np.where(unknown, n_values.astype(np.int32) if family.with_unseen else np.int32(-1), wide)
 
+    def _block_categories(self) -> list[list[Any] | None]:
+        return [list(range(n_values)) for n_values in self._fitted_family().n_values]
+
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (self._counted_family,)
 
