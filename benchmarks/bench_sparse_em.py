@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,7 +93,7 @@ def peak_above_data(args: argparse.Namespace, which: str) -> float:
 
 def current_mb() -> float:
     """Resident memory now."""
-    with open("/proc/self/statm") as statm:
+    with Path("/proc/self/statm").open() as statm:
         return int(statm.read().split()[1]) * resource.getpagesize() / 2**20
 
 
@@ -110,11 +111,10 @@ def main() -> None:
     if args.memory:
         import softcount.estimators.naive_bayes  # noqa: F401  (imports are not part of the fit)
 
-        with open("/proc/self/clear_refs", "w") as refs:
-            refs.write("5")
+        Path("/proc/self/clear_refs").write_text("5")
         before = current_mb()
         run[args.memory](X, y, 2)
-        with open("/proc/self/status") as status:
+        with Path("/proc/self/status").open() as status:
             peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
         print(peak - before)
         return
@@ -123,9 +123,9 @@ def main() -> None:
     assert gap < 1e-9, (ours[0], theirs[0])
     times: dict[str, list[float]] = {"softcount": [], "scipy": []}
     for _ in range(args.repeats):
-        for name in times:
-            times[name].extend(run[name](X, y, 3)[1][1:])
-    medians = {name: statistics.median(values) for name, values in times.items()}
+        for name, values in times.items():
+            values.extend(run[name](X, y, 3)[1][1:])
+    medians = {name: statistics.median(measured) for name, measured in times.items()}
     result = {
         "workload": f"sparse EM {args.rows} x {args.columns}, {X.nnz / args.rows:.0f} nnz/row, K={args.classes}",
         "softcount_ms": 1000 * medians["softcount"],

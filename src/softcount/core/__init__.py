@@ -1,0 +1,1 @@
+"""Counts, models, the one loop, and who runs it."""

@@ -15,6 +15,7 @@ from softcount.families import FAMILIES
 from softcount.families.blocks import Block, CodesBlock, DenseBlock
 from softcount.families.categorical import Categorical
 from softcount.families.columns import ColumnFamily
+from softcount.families.moment_prior import MomentPrior
 from softcount.inputs.columns import Column, encode, few_values, learn_categories
 
 __all__ = ["ColumnPlan", "TablePlan", "plan_table"]
@@ -138,7 +139,7 @@ def _numbers(columns: list[Column], family: ColumnFamily) -> DenseBlock:
             )
     values = np.stack([np.asarray(column.values, dtype=np.float64) for column in columns], axis=1)
     family.check_values(values, names)
-    if "gaussian" in family.name:
+    if family.prior_class is MomentPrior:
         check_magnitude(values, names)
     return DenseBlock(values, bool(np.isnan(values).any()))
 

@@ -20,12 +20,12 @@ from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
 from softcount.core.learn import Learned, warn_about
-from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts
+from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts, table_bytes
 from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
 from softcount.estimators._generative import GenerativeEstimator, seed_of
-from softcount.estimators._parameters import check_number, read_class_prior
+from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.inputs.labels import Labels, read_classes, read_labels
@@ -136,7 +136,6 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         n_classes = classes.shape[0]
         groups = self._groups(classes)
         families = self._families()
-        rows = sum(_table_rows(family, block) for family, block in zip(families, blocks, strict=True))
         return MixtureModel(
             families,
             self._priors(n_classes, groups),
@@ -145,7 +144,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             self._class_prior(n_classes),
             float(self.class_alpha),
             1.0 if self.unlabeled_weight == AUTO else float(self.unlabeled_weight),
-            table_bytes=8 * rows * groups.shape[0],
+            table_bytes=table_bytes(families, blocks, groups.shape[0]),
         )
 
     def _groups(self, classes: NDArray[Any]) -> NDArray[Any]:
@@ -338,34 +337,12 @@ def _anchored(model: MixtureModel, batch: Counts, before: Counts | None) -> Mixt
     return replace(model, priors=priors)
 
 
-def _table_rows(family: ColumnFamily, block: Block) -> int:
-    offsets = getattr(family, "offsets", None)
-    if offsets is not None and len(offsets) > 1:
-        return int(offsets[-1])
-    return block.n_columns * (block.n_columns if not family.closed_form_with_missing else 1)
-
-
 class DiscreteNaiveBayes(BaseNaiveBayes):
     """Naive Bayes with pseudo-counts ``alpha``: what the discrete event models share."""
 
     def _checked_alpha(self) -> FloatArray:
         """``alpha`` as an array that broadcasts to (n_features, n_classes)."""
-        try:
-            alpha = np.asarray(self.alpha, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"alpha is {self.alpha!r}; pseudo-counts are numbers of 0 or more.") from None
-        if alpha.ndim == 1 and alpha.shape[0] != self.n_features_in_:
-            raise InputError(
-                "When alpha is an array, it should contains `n_features`. "
-                f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
-            )
-        if alpha.ndim > 2 or (alpha.ndim == 2 and alpha.shape[1] not in (1, self.n_features_in_)):
-            raise InputError(
-                f"alpha has the shape {alpha.shape}; give one number, one for each of the {self.n_features_in_} "
-                "columns, or an array of shape (n_classes, n_features) or (n_classes, 1)."
-            )
-        if not (np.isfinite(alpha) & (alpha >= 0.0)).all():
-            raise InputError(f"All values in alpha must be numbers of 0 or more, but alpha is {self.alpha!r}.")
+        alpha = read_alpha(self.alpha, self.n_features_in_)
         if not getattr(self, "force_alpha", True) and alpha.size and alpha.min() < 1e-10:
             warnings.warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. "
@@ -374,10 +351,7 @@ class DiscreteNaiveBayes(BaseNaiveBayes):
                 stacklevel=5,
             )
             alpha = np.maximum(alpha, 1e-10)
-        if alpha.ndim == 2:
-            # The user's (n_classes, n_features), or (n_classes, 1) for one value per class.
-            return np.ascontiguousarray(alpha.T)
-        return alpha[:, None] if alpha.ndim == 1 else alpha
+        return alpha
 
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
         alpha = self._checked_alpha()
@@ -389,7 +363,7 @@ class DiscreteNaiveBayes(BaseNaiveBayes):
                 )
             alpha = alpha[:, groups]
         if self.feature_prior is not None:
-            return (self.feature_prior.pseudo_counts(self.estimate),)
+            return (self.feature_prior.pseudo_counts(self.estimate, self._families()[0]),)
         return (PseudoCounts(alpha),)
 
     # ---- what scikit-learn calls the fitted counts

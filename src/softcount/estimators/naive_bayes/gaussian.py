@@ -153,7 +153,7 @@ class GaussianNB(BaseNaiveBayes):
 
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
         if self.feature_prior is not None:
-            prior = self.feature_prior.pseudo_counts(self.estimate)
+            prior = self.feature_prior.pseudo_counts(self.estimate, self._families()[0])
             return (replace(prior, smoothing=self.var_smoothing),)
         return (MomentPrior(smoothing=self.var_smoothing),)
 

@@ -15,7 +15,6 @@ from softcount.estimators._parameters import documented
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.estimators.rows.table import TableRows
 from softcount.families.categorical import Categorical
-from softcount.families.columns import PseudoCounts
 from softcount.families.gaussian import MomentPrior
 from softcount.families.statistics import Sums
 
@@ -138,18 +137,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
 
     # ---- the model
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
-        given = self.feature_prior or {}
-        if not isinstance(given, dict):
-            raise InputError("feature_prior is to be a dict from the name of a family to its prior.")
-        result: list[Any] = []
-        for family in self._families():
-            if family.name in given:
-                result.append(given[family.name].pseudo_counts(self.estimate))
-            elif "gaussian" in family.name:
-                result.append(MomentPrior(smoothing=self.var_smoothing))
-            else:
-                result.append(PseudoCounts(np.asarray(float(self.alpha))))
-        return tuple(result)
+        return self._table_priors(MomentPrior(smoothing=self.var_smoothing))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add a batch of rows to what was learned so far; new categories are learned as they come."""

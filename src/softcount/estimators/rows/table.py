@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softcount._errors import InputError
@@ -23,7 +24,8 @@ from softcount.estimators.rows.codes import UNKNOWN
 from softcount.families import FAMILIES
 from softcount.families.blocks import Block
 from softcount.families.categorical import Categorical
-from softcount.families.columns import ColumnFamily
+from softcount.families.columns import ColumnFamily, PseudoCounts
+from softcount.families.moment_prior import MomentPrior
 from softcount.inputs.columns import Column, is_table, read_columns
 
 __all__ = ["TableRows"]
@@ -35,6 +37,9 @@ class TableRows(GenerativeEstimator):
     """An estimator of mixed tables; ``families`` says which distribution each column has, or it is inferred."""
 
     families: Any
+    alpha: Any
+    feature_prior: Any
+    estimate: str
     handle_unknown: str
     shared_variance: bool
     verbose: int
@@ -47,7 +52,7 @@ class TableRows(GenerativeEstimator):
     _is_counting = False
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        if is_sparse(X):
+        if is_sparse(X) or (not reset and self._sparse_family is not None):
             return self._read_sparse(X, reset=reset)
         columns = self._read_table(X, reset=reset)
         if reset:
@@ -57,8 +62,6 @@ class TableRows(GenerativeEstimator):
                 sys.stderr.write(self.column_report() + "\n")
         elif self._is_counting:
             self._plan_table = self._plan_table.widened(columns)
-        elif self._sparse_family is not None:
-            raise InputError("The model was fitted to a sparse matrix; give a sparse matrix of the same columns.")
         return self._plan_table.blocks(columns, self.handle_unknown)
 
     def _read_table(self, X: Any, *, reset: bool) -> list[Column]:
@@ -95,7 +98,8 @@ class TableRows(GenerativeEstimator):
         return columns
 
     def _read_sparse(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        X = without_duplicates(read_numbers(self, X, reset=reset))
+        X = read_numbers(self, X, reset=reset)
+        X = without_duplicates(X if is_sparse(X) else csr_array(X))
         if reset:
             asked = self.families
             if asked is None:
@@ -140,6 +144,21 @@ class TableRows(GenerativeEstimator):
             with_unseen=self.handle_unknown == "smooth", shared_variance=self.shared_variance
         )
 
+    def _table_priors(self, gaussian: MomentPrior) -> tuple[Any, ...]:
+        """A prior per block: the one given for its family, ``gaussian``, or ``alpha`` pseudo-observations."""
+        given = self.feature_prior or {}
+        if not isinstance(given, dict):
+            raise InputError("feature_prior is to be a dict from the name of a family to its prior.")
+        result: list[Any] = []
+        for family in self._families():
+            if family.name in given:
+                result.append(given[family.name].pseudo_counts(self.estimate, family))
+            elif family.prior_class is MomentPrior:
+                result.append(gaussian)
+            else:
+                result.append(PseudoCounts(np.asarray(float(self.alpha))))
+        return tuple(result)
+
     # ---- telling
     def column_report(self) -> str:
         """Which family each column got, and why, as text."""
@@ -157,6 +176,13 @@ class TableRows(GenerativeEstimator):
     def _feature_names(self) -> list[str]:
         plan = getattr(self, "_plan_table", None)
         return [column.name for column in plan.columns] if plan and plan.columns else super()._feature_names()
+
+    def _block_categories(self) -> list[list[Any] | None]:
+        """The values of every block column that has a list of them."""
+        if self._sparse_family is not None:
+            return [None] * self.n_features_in_
+        plans = [self._plan_table.columns[int(j)] for j in self._plan_table.order()]
+        return [None if plan.categories is None else list(plan.categories) for plan in plans]
 
     def _feature_order(self) -> NDArray[Any] | None:
         return None if self._sparse_family is not None else self._plan_table.order()
