@@ -52,32 +52,41 @@ def spikes(model: MixtureModel, fit: Fit[MixtureParams]) -> list[tuple[int, int]
         part = fit.counts.parts[str(b)]
         if not isinstance(part, Moments):
             continue
-        floor = float(getattr(prior, "floor", None) or 0.0)
         pooled: Any = part.pooled()
-        narrow = _collapsed_full(params["cov"], pooled, floor) if "cov" in params else None
-        if narrow is None:
-            narrow = _collapsed_diagonal(params["var"], pooled, floor)
+        least = _least_variance(prior, pooled.weight.shape[0])
+        if "cov" in params:
+            narrow = _collapsed_full(params["cov"], pooled, least)
+        else:
+            narrow = _collapsed_diagonal(params["var"], pooled, least[:, None])
         if not narrow.all():
             found += [(int(m), b) for m in np.flatnonzero(narrow)]
     return found
 
 
-def _collapsed_diagonal(var: FloatArray, pooled: Moments, floor: float) -> FloatArray:
+def _least_variance(prior: Any, n_columns: int) -> FloatArray:
+    """The smallest variance the prior allows each column."""
+    floor, bound = float(getattr(prior, "floor", None) or 0.0), getattr(prior, "bound", None)
+    return np.full(n_columns, floor) if bound is None else np.maximum(bound, floor)
+
+
+def _collapsed_diagonal(var: FloatArray, pooled: Moments, least: FloatArray) -> FloatArray:
     overall = pooled.scatter / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
-    spread = overall > FAR_FROM_FLOOR * floor
-    return np.asarray((spread & ((var <= NEAR_FLOOR * floor) | (var < SPIKE * overall))).any(axis=0))
+    spread = overall > FAR_FROM_FLOOR * least
+    return np.asarray((spread & ((var <= NEAR_FLOOR * least) | (var < SPIKE * overall))).any(axis=0))
 
 
-def _collapsed_full(cov: FloatArray, pooled: Moments, floor: float) -> FloatArray:
+def _collapsed_full(cov: FloatArray, pooled: Moments, least: FloatArray) -> FloatArray:
+    """Covariances with a direction at the floor, or thinner than any the data has."""
     overall = pooled.scatter[0] / max(float(pooled.weight[0, 0]), 1e-300)
     values = np.diagonal(overall)
     scale = np.sqrt(np.where(values > 0.0, values, 1.0))
     shape = scale[:, None] * scale
-    smallest = np.linalg.eigvalsh(cov / shape)[:, 0]
-    least = float(np.linalg.eigvalsh(overall / shape)[0])
-    narrow = smallest < SPIKE * max(least, SPIKE)
-    if floor > 0.0 and float(np.linalg.eigvalsh(overall)[0]) > FAR_FROM_FLOOR * floor:
-        narrow |= np.linalg.eigvalsh(cov)[:, 0] <= NEAR_FLOOR * floor
+    thinnest = float(np.linalg.eigvalsh(overall / shape)[0])
+    narrow = np.linalg.eigvalsh(cov / shape)[:, 0] < SPIKE * max(thinnest, SPIKE)
+    if (least > 0.0).all():
+        units = np.sqrt(least[:, None] * least)
+        if float(np.linalg.eigvalsh(overall / units)[0]) > FAR_FROM_FLOOR:
+            narrow |= np.linalg.eigvalsh(cov / units)[:, 0] <= NEAR_FLOOR
     return np.asarray(narrow)
 
 

@@ -54,6 +54,9 @@ class Plan:
         Temperatures above one to run through, from hot to cold, before the last run at one.
     seed : int or numpy Generator
     on_step : callable or None
+        Called with every step and the parameters it ended at.
+    tell : callable or None
+        Called with what the search has to say.
     """
 
     init: Any = None
@@ -66,6 +69,7 @@ class Plan:
     n_final: int | None = None
     short_iter: int = 15
     merge_rows: bool | None = False
+    tell: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,9 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
         starts = [partial(_given, init, model, executor, chunks) for init in _several(plan.init)]
     effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter)
     sample = few if few.n_rows < n_distinct else None
-    found = search(model, executor, rows.keep_indexed(), starts, effort, sample=sample, on_step=plan.on_step)
+    found = search(
+        model, executor, rows.keep_indexed(), starts, effort, sample=sample, on_step=plan.on_step, tell=plan.tell
+    )
     return Learned(
         model,
         found.best,

@@ -28,7 +28,7 @@ from softcount.families.gaussian import Gaussian
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
-__all__ = ["MixtureModel", "MixtureParams", "pooled_counts"]
+__all__ = ["MixtureModel", "MixtureParams", "pooled_counts", "table_bytes"]
 
 CLASSES = "classes"
 
@@ -364,3 +364,15 @@ def _penalty_rows(penalty: FloatArray, block: Any) -> FloatArray:
     if not block.has_missing:
         return np.asarray(penalty.sum(axis=0))
     return np.asarray((~block.missing).astype(np.float64) @ penalty)
+
+
+def table_bytes(families: Sequence[ColumnFamily], blocks: Sequence[Any], n_components: int) -> int:
+    """About how many bytes one set of counts takes, which bounds how many are kept alive at a time."""
+    rows = 0
+    for family, block in zip(families, blocks, strict=True):
+        offsets = getattr(family, "offsets", None)
+        if offsets is not None and len(offsets) > 1:
+            rows += int(offsets[-1])
+        else:
+            rows += block.n_columns * (block.n_columns if not family.closed_form_with_missing else 1)
+    return 8 * rows * n_components

@@ -100,6 +100,7 @@ def search(
     *,
     sample: Chunks | None = None,
     on_step: OnStep | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Found:
     """The best of the runs from ``starts``.
 
@@ -112,22 +113,30 @@ def search(
     sample : Chunks or None
         Some of the rows, to compare starts on where there are many; ``None`` means all.
     on_step : callable or None
+        Called with every step and the parameters it ended at.
+    tell : callable or None
+        Called with what the search has to say.
     """
     n_final = len(starts) if effort.n_final is None else min(effort.n_final, len(starts))
     crew = _Crew(executor, chunks, on_step)
     work = _Work(model, chunks, sample, effort)
     if n_final == len(starts):
-        return _found(model, crew.map(work.whole, starts), len(starts))
+        return _found(model, crew.map(work.whole, starts), len(starts), tell)
     runs = crew.map(work.begin, starts)
     order = sorted(range(len(runs)), key=lambda i: (-runs[i].objective, i))
     kept = [runs[i] for i in sorted(order[:n_final]) if runs[i].fit is not None]
+    if tell is not None:
+        best, last = runs[order[0]].objective, runs[order[-1]].objective
+        tell(f"{len(runs)} starts, objectives {last:.6g} to {best:.6g}; the best {len(kept)} are run to the end")
     ends = crew.map(work.finish, kept)
-    return _found(model, ends + [run for run in runs if run.fit is None], len(starts))
+    return _found(model, ends + [run for run in runs if run.fit is None], len(starts), tell)
 
 
-def _found(model: MixtureModel, ends: list[_Run], n_tried: int) -> Found:
+def _found(model: MixtureModel, ends: list[_Run], n_tried: int, tell: Callable[[str], None] | None) -> Found:
     done = [run for run in ends if run.fit is not None]
     failures = [run.failure for run in ends if run.failure is not None]
+    if tell is not None and len(ends) > 1:
+        tell("final objectives " + ", ".join(f"{run.objective:.6g}" for run in ends))
     if not done:
         raise InputError(f"All {n_tried} starts failed; the last one because: {failures[-1]}") from failures[-1]
     notes = list(dict.fromkeys(run.note for run in done if run.note))

@@ -95,3 +95,33 @@ def read_class_prior(name: str, value: Any, n_classes: int) -> FloatArray:
             "at least one of them above 0."
         )
     return prior
+
+
+def read_alpha(value: Any, n_features: int) -> FloatArray:
+    """Pseudo-counts as an array that broadcasts to (n_features, n_classes).
+
+    Parameters
+    ----------
+    value : float or array-like
+        One number, one per feature, or the user's (n_classes, n_features) or (n_classes, 1).
+    n_features : int
+    """
+    try:
+        alpha = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"alpha is {value!r}; pseudo-counts are numbers of 0 or more.") from None
+    if alpha.ndim == 1 and alpha.shape[0] != n_features:
+        raise InputError(
+            "When alpha is an array, it should contains `n_features`. "
+            f"Got {alpha.shape[0]} elements instead of {n_features}."
+        )
+    if alpha.ndim > 2 or (alpha.ndim == 2 and alpha.shape[1] not in (1, n_features)):
+        raise InputError(
+            f"alpha has the shape {alpha.shape}; give one number, one for each of the {n_features} "
+            "columns, or an array of shape (n_classes, n_features) or (n_classes, 1)."
+        )
+    if not (np.isfinite(alpha) & (alpha >= 0.0)).all():
+        raise InputError(f"All values in alpha must be numbers of 0 or more, but alpha is {value!r}.")
+    if alpha.ndim == 2:
+        return np.ascontiguousarray(alpha.T)
+    return alpha[:, None] if alpha.ndim == 1 else alpha

@@ -176,10 +176,15 @@ class Gaussian(ColumnFamily):
         """The prior settled for the rows' weight, and its floor: ``smoothing`` times the largest column's variance."""
         weight = pooled.weight[:, 0]
         prior = prior.settled(float(weight.max(initial=0.0)))
-        if prior.floor is not None:
+        if prior.floor is not None and not prior.awaits_bound:
             return prior
         scatter = np.diagonal(pooled.scatter[0]) if pooled.is_full else pooled.scatter[:, 0]
         variance = scatter / np.where(weight > 0.0, weight, 1.0)
+        if prior.awaits_bound:
+            # A constant column has the same density everywhere, whatever its variance.
+            prior = replace(prior, bound=prior.bound_share * np.where(variance > 0.0, variance, 1.0))
+        if prior.floor is not None:
+            return prior
         return replace(prior, floor=prior.smoothing * float(variance.max(initial=0.0)))
 
     def centered(self, prior: MomentPrior, pooled: Any) -> MomentPrior:
@@ -196,8 +201,8 @@ class Gaussian(ColumnFamily):
         return replace(prior, weight=1.0, mean=pooled.mean[:, 0], scatter=variance, dof=1.0)
 
     def needs_anchor(self, prior: MomentPrior) -> bool:
-        """While the floor, or the rows' total weight, is not known."""
-        return prior.floor is None or prior.relative is not None
+        """While the floor, the bound or the rows' total weight is not known."""
+        return prior.floor is None or prior.relative is not None or prior.awaits_bound
 
     def log_prior(self, params: Params, prior: MomentPrior) -> float:
         r""":math:`-\sum \tfrac{\nu}{2}\log v + (S_0 + \nu\varepsilon + \kappa(\mu-m_0)^2)/(2v)`, up to a constant.

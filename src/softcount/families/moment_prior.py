@@ -37,6 +37,8 @@ class MomentPrior:
         The floor :math:`\varepsilon` itself; ``None`` means ``smoothing`` still has to be applied to the data.
     bound : array of shape (n_columns,) or None
         Smallest variances, as a constraint: see :mod:`softcount.families.covariance`.
+    bound_share : float
+        Smallest variances as a share of each column's own, for a ``bound`` that has yet to be worked out.
     relative : pair of arrays or None
         What is to be added to ``scatter`` and ``dof`` per unit of the rows' total weight, once that is known.
     """
@@ -48,6 +50,7 @@ class MomentPrior:
     smoothing: float = 1e-9
     floor: float | None = None
     bound: FloatArray | None = None
+    bound_share: float = 0.0
     relative: tuple[FloatArray, FloatArray] | None = None
 
     def settled(self, total: float) -> MomentPrior:
@@ -56,6 +59,11 @@ class MomentPrior:
             return self
         scatter, dof = self.relative
         return replace(self, scatter=self.scatter + total * scatter, dof=self.dof + total * dof, relative=None)
+
+    @property
+    def awaits_bound(self) -> bool:
+        """Whether the bound still has to be worked out from the columns' variances."""
+        return self.bound is None and self.bound_share > 0.0
 
     def take(self, classes: IntArray) -> MomentPrior:
         """The prior of the given classes: the same for all."""

@@ -51,7 +51,8 @@ def read_columns(X: Any) -> list[Column]:
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(X, eager_only=True)
-        return [_from_series(frame[name], nw) for name in frame.columns]
+        # By position: a name that is a number would be read as one.
+        return [_from_series(series, nw) for series in frame.iter_columns()]
     array = X if isinstance(X, np.ndarray) else _object_table(X)
     return [_from_array(array[:, j], f"x{j}") for j in range(array.shape[1])]
 

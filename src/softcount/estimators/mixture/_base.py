@@ -1,0 +1,331 @@
+"""Mixtures: what all of them share, whatever the distribution of a column."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
+
+from softcount._errors import InputError
+from softcount._types import FloatArray
+from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.classification import Classification, classify, information_criteria
+from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
+from softcount.core.iterate import Stopping
+from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
+from softcount.core.mixture import MixtureModel, table_bytes
+from softcount.core.progress import note_printer, step_printer
+from softcount.estimators._generative import GenerativeEstimator, seed_of
+from softcount.estimators._parameters import check_number, read_class_prior
+from softcount.estimators.mixture.description import (
+    ParameterRow,
+    block_width,
+    head_lines,
+    parameter_table,
+    summary_text,
+)
+from softcount.families.blocks import Block
+from softcount.families.columns import ColumnFamily
+from softcount.inputs.labels import Labels, read_labels
+from softcount.inputs.weights import read_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BaseMixture"]
+
+#: The names users give to starts, and what they are called in the core, where they differ.
+INITS = {None: VARIED, "random": "responsibilities"}
+FEWEST_FINAL = 4
+
+
+class BaseMixture(DensityMixin, GenerativeEstimator):
+    """A mixture of any families, fitted to rows with no, some or all labels."""
+
+    component_names_: NDArray[Any]
+    log_likelihood_: float
+
+    # ---- what subclasses provide
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        raise InputError(f"{type(self).__name__} has no family.")
+
+    def _priors(self, n_components: int) -> tuple[Any, ...]:
+        raise InputError(f"{type(self).__name__} has no prior.")
+
+    # ---- fitting
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+        """Fit to rows, of which some may have a label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN marks a missing cell, which is left out of the likelihood.
+        y : array-like of shape (n_samples,) or (n_samples, n_components), optional
+            What is known about the rows' components: labels, some or all missing (NaN, None, ``missing_label``), sets
+            of candidates, or rows of probabilities. Labels are never overwritten; each becomes a component.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row; a weight of k counts like k copies of the row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks = self._read_blocks(X, reset=True)
+        n_rows = blocks[0].n_rows
+        weight = read_weights(sample_weight, n_rows)
+        if weight is not None and not weight.any():
+            raise InputError("All sample weights are zero, so there is nothing to learn from.")
+        if n_rows < self.n_components:
+            raise InputError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}"
+            )
+        labels, names = self._read_labels(y, n_rows)
+        learned = self._learn(blocks, labels, weight, names)
+        self.component_names_ = names
+        return self._keep(learned)
+
+    def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NDArray[Any]:
+        """Fit, and the component of each row; that of a labeled row is its label's."""
+        self.fit(X, y, sample_weight=sample_weight)
+        return self.predict(X) if y is None else np.asarray(self.responsibilities(X, y).argmax(axis=1))
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters no fit can use, before anything is read."""
+        check_number("n_components", self.n_components, 1, whole=True)
+        check_number("max_iter", self.max_iter, 0, whole=True)
+        check_number("tol", self.tol, 0.0)
+        check_number("class_alpha", self.class_alpha, 0.0)
+        check_number("unlabeled_weight", self.unlabeled_weight, 0.0)
+        check_number("n_init", self.n_init, 1, whole=True)
+        if self.n_final is not None:
+            check_number("n_final", self.n_final, 1, whole=True)
+        cold = [t for t in (self.annealing or ()) if not t > 1.0]
+        if cold:
+            raise InputError(f"annealing has the temperatures {cold}; temperatures are above 1, from hot to cold.")
+
+    def _read_labels(self, y: Any, n_rows: int) -> tuple[Labels | None, NDArray[Any]]:
+        """Labels with a component for each; without any, none and numbered components."""
+        n_components = int(self.n_components)
+        if y is None:
+            return None, np.arange(n_components)
+        try:
+            return self._labels_of(y, n_rows, None, n_components)
+        except InputError:
+            # Either more classes than components, or something that no labels can be, which is refused once more.
+            known, names = self._labels_of(y, n_rows, None, None)
+            if names.shape[0] <= n_components:
+                raise
+        warnings.warn(
+            f"{type(self).__name__}: y names {names.shape[0]} classes, but n_components is {n_components}; "
+            f"{names.shape[0]} components are fitted. Raise n_components, or leave y out.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return known, names
+
+    def _labels_of(self, y: Any, n_rows: int, classes: Any, n_classes: int | None) -> tuple[Labels, NDArray[Any]]:
+        return read_labels(
+            y,
+            n_rows,
+            missing_label=self.missing_label,
+            classes=classes,
+            n_classes=n_classes,
+            soft_labels=self.soft_labels,
+            estimator=type(self).__name__,
+            in_order=classes is not None,
+        )
+
+    def _labels_for(self, y: Any, n_rows: int) -> Labels | None:
+        return self._labels_of(y, n_rows, self.component_names_, None)[0]
+
+    def _plan(self) -> Plan:
+        init = self.init
+        many = isinstance(init, list) and any(isinstance(one, GenerativeEstimator) for one in init)
+        if many or isinstance(init, GenerativeEstimator):
+            given = [one.params_ if isinstance(one, GenerativeEstimator) else one for one in (init if many else [init])]
+            init = given if many else given[0]
+        elif init is None or isinstance(init, str):
+            init = INITS.get(init, init)
+        name, verbose = type(self).__name__, int(self.verbose)
+        return Plan(
+            init=init,
+            n_init=self.n_init,
+            stopping=Stopping(self.max_iter, self.tol),
+            accelerate=bool(self.accelerate),
+            annealing=tuple(self.annealing or ()),
+            seed=seed_of(self.random_state),
+            on_step=step_printer(name, verbose - 1),
+            tell=note_printer(name, verbose),
+            n_final=self._n_final(),
+            merge_rows=self.merge_rows,
+        )
+
+    def _n_final(self) -> int:
+        if self.n_final is not None:
+            return int(self.n_final)
+        return max(FEWEST_FINAL, int(self.n_init) // 4)
+
+    def _learn(
+        self,
+        blocks: tuple[Block, ...],
+        labels: Labels | None,
+        weight: FloatArray | None,
+        classes: NDArray[Any],
+    ) -> Learned:
+        model = self._make_model(blocks, classes)
+        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        plan = self._plan()
+        learned = self._settled(learn(model, self._executor(), chunks, plan), labels, classes)
+        density = self._log_densities(chunks, learned.model, learned.fit.params)
+        counted = slice(None) if weight is None else weight > 0.0
+        self.log_likelihood_ = float(density.sum() if weight is None else weight[counted] @ density[counted])
+        self._n_rows = float(chunks.n_rows if weight is None else weight.sum())
+        warn_about(learned, type(self).__name__, plan.stopping)
+        return learned
+
+    def _settled(self, learned: Learned, labels: Labels | None, names: NDArray[Any]) -> Learned:
+        """The fit with its components in order, and with notes about those that need one."""
+        model, fit = learned.model, learned.fit
+        if self.order is not None and (labels is None or not labels.class_support().any()):
+            model, fit = reordered(model, fit, self._component_order(learned))
+        notes = (*learned.notes, *component_notes(model, fit, list(names)))
+        return replace(learned, model=model, fit=fit, notes=notes)
+
+    def _component_order(self, learned: Learned) -> NDArray[Any]:
+        if isinstance(self.order, str) and self.order == "size":
+            return order_by_size(learned.fit)
+        names = self._feature_names()
+        column = names.index(self.order) if self.order in names else self.order
+        if not isinstance(column, (int, np.integer)) or not 0 <= column < len(names):
+            raise InputError(
+                f"order is {self.order!r}; use 'size', None, or one of the columns {', '.join(map(repr, names[:20]))}."
+            )
+        place = self._feature_order()
+        position = int(column) if place is None else int(np.flatnonzero(place == column)[0])
+        for block, family in enumerate(learned.model.families):
+            width = block_width(family, learned.fit.params.blocks[block])
+            if position < width:
+                return order_by_column(learned.model, learned.fit.params, block, position)
+            position -= width
+        raise InputError(f"order is {self.order!r}, a column the model does not have.")
+
+    def _make_model(self, blocks: tuple[Block, ...], classes: NDArray[Any]) -> MixtureModel:
+        n_components = int(classes.shape[0])
+        families = self._families()
+        prior = self.class_prior
+        return MixtureModel(
+            families,
+            self._priors(n_components),
+            np.arange(n_components),
+            n_components,
+            None if prior is None else read_class_prior("class_prior", prior, n_components),
+            float(self.class_alpha),
+            float(self.unlabeled_weight),
+            table_bytes=table_bytes(families, blocks, n_components),
+        )
+
+    def _keep(self, learned: Learned) -> Self:
+        self.weights_ = np.exp(learned.fit.params.log_weights)
+        self.n_patterns_ = learned.n_patterns
+        self.n_finished_starts_ = len(learned.objectives)
+        return super()._keep(learned)
+
+    # ---- answers
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Position of the most probable component of each row."""
+        check_is_fitted(self, "params_")
+        scores = self._class_scores(X)
+        scores[np.isneginf(scores.max(axis=1, initial=-np.inf))] = self._log_class_prior()
+        return np.asarray(np.argmax(scores, axis=1))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Posterior probability of every component, shape (n_samples, n_components).
+
+        A row that is impossible under every component gets the components' weights.
+        """
+        check_is_fitted(self, "params_")
+        return self._posterior(X)
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Mean marginal log-likelihood of the rows; ``y`` is ignored."""
+        log_likelihood, total = self._log_likelihood(X, sample_weight)
+        return log_likelihood / total
+
+    def sample(
+        self, n_samples: int = 1, component: Any = None, *, random_state: Any = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """Draw rows and their components.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows to draw.
+        component : name or array-like of n_samples names, optional
+            Draw rows of these components only.
+        random_state : int, Generator, RandomState or None
+            Seed; by default the estimator's own.
+        """
+        check_is_fitted(self, "params_")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        components = self._sample_components(n_samples, component, rng)
+        return self._draw(n_samples, components, rng), np.asarray(components, dtype=np.int64)
+
+    def classification(self, X: Any, *, sample_weight: Any = None) -> Classification:
+        """How well the components are told apart in these rows: tables, entropy, expected error."""
+        resp = self.predict_proba(X)
+        return classify(resp, read_weights(sample_weight, resp.shape[0]), self._class_labels())
+
+    def criteria(self, X: Any = None, *, sample_weight: Any = None) -> dict[str, float]:
+        """All information criteria (lower is better).
+
+        Parameters
+        ----------
+        X : array-like, optional
+            Rows; by default the criteria are those of the training rows, without the ICL, which needs the rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        """
+        check_is_fitted(self, "params_")
+        if X is None:
+            return information_criteria(self.log_likelihood_, self.n_parameters_, self._n_rows)
+        log_likelihood, total = self._log_likelihood(X, sample_weight)
+        entropy = self.classification(X, sample_weight=sample_weight).entropy
+        return information_criteria(log_likelihood, self.n_parameters_, total, entropy)
+
+    def frame(self) -> pd.DataFrame:
+        """The components' parameters, one row per component, column and quantity (needs pandas)."""
+        import pandas as pd
+
+        names = self._class_labels()
+        rows = [
+            (names[k], row.column, row.category, row.quantity, float(value))
+            for row in self._parameter_rows()
+            for k, value in enumerate(row.values)
+        ]
+        return pd.DataFrame(rows, columns=["component", "column", "category", "quantity", "value"])
+
+    def summary(self) -> str:
+        """The fit as text: search, criteria, sizes of the components and their parameters."""
+        check_is_fitted(self, "params_")
+        return summary_text(self, self._parameter_rows(), head_lines(self, len(self._feature_names())))
+
+    def _parameter_rows(self) -> list[ParameterRow]:
+        check_is_fitted(self, "params_")
+        return parameter_table(self.model_, self.params_, self._block_feature_names(), self._block_categories())
+
+    def _class_labels(self) -> list[Any]:
+        return list(self.component_names_.tolist())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        # Not a classifier, but rows have posterior probabilities, as those of one have.
+        tags.classifier_tags = ClassifierTags(poor_score=True)
+        return tags
