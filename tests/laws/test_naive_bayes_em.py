@@ -113,7 +113,8 @@ def test_annealing_ends_at_the_objective_itself(case: Case) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
-@given(problem=problems(labels=("some", "few", "sets")))
+# Not Gaussians: with so few rows their likelihood has peaks without end, and any of them may be climbed.
+@given(problem=problems(cases=[c for c in GENERATIVE if c is not GAUSSIAN], labels=("some", "few", "sets")))
 def test_acceleration_ends_no_lower_than_plain_iterations_do(problem: Problem) -> None:
     plain = problem.fit(max_iter=400, tol=1e-10)
     fast = problem.fit(max_iter=400, tol=1e-10, accelerate=True)

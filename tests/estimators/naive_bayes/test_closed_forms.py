@@ -1,7 +1,6 @@
 """Every closed form of naive Bayes, against the formula written out."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import norm, poisson
 
 from softcount.estimators.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
-from softcount.families.columns import PseudoCounts
-from softcount.families.gaussian import MomentPrior
 from tests.estimators.naive_bayes.cases import (
     BERNOULLI,
     CATEGORICAL,
@@ -29,16 +26,6 @@ ALPHAS = [0.1, 1.0, 7.5]
 
 def by_name(case: Case) -> str:
     return case.name
-
-
-@dataclass
-class Given:
-    """A prior object that hands over its pseudo-counts, whatever the estimate."""
-
-    counts: Any
-
-    def pseudo_counts(self, estimate: str) -> Any:
-        return self.counts
 
 
 # ---- estimates
@@ -213,16 +200,6 @@ def test_the_class_prior_tends_to_uniform_with_endless_class_alpha() -> None:
 
 
 # ---- conjugate priors
-@pytest.mark.parametrize(("a", "b"), [(2.0, 2.0), (3.5, 1.5), (1.0, 1.0)])
-def test_map_under_a_beta_prior_is_n1_plus_a_minus_1_over_n_plus_a_plus_b_minus_2(a: float, b: float) -> None:
-    X, y = BERNOULLI.rows()
-    prior = Given(PseudoCounts(np.asarray(a - 1.0), other=np.asarray(b - 1.0)))
-    model = BernoulliNB(feature_prior=prior).fit(X, y)
-    for k in range(3):
-        ones, n_rows = X[y == k].sum(axis=0), (y == k).sum()
-        assert_allclose(np.exp(model.feature_log_prob_[k]), (ones + a - 1) / (n_rows + a + b - 2), rtol=1e-13)
-
-
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_alpha_is_the_posterior_mean_under_dirichlet_alpha_and_the_mode_under_dirichlet_alpha_plus_1(
     alpha: float,
@@ -235,20 +212,6 @@ def test_alpha_is_the_posterior_mean_under_dirichlet_alpha_and_the_mode_under_di
         assert_allclose(np.exp(model.feature_log_prob_[j][0]), posterior / posterior.sum(), rtol=1e-13)
         above = counts + (alpha + 1.0)
         assert_allclose(np.exp(model.feature_log_prob_[j][0]), (above - 1) / (above.sum() - above.size), rtol=1e-13)
-
-
-def test_normal_inverse_gamma_pseudo_rows_draw_means_and_variances() -> None:
-    X, y = GAUSSIAN.rows()
-    kappa, center, scatter, dof = 3.0, np.arange(5.0), 2.0, 4.0
-    prior = Given(MomentPrior(weight=kappa, mean=center, scatter=scatter, dof=dof, smoothing=0.0))
-    model = GaussianNB(feature_prior=prior, var_smoothing=0.0).fit(X, y)
-    for k in range(3):
-        rows = X[y == k]
-        n, mean = rows.shape[0], rows.mean(axis=0)
-        expected_mean = (n * mean + kappa * center) / (n + kappa)
-        spread = ((rows - mean) ** 2).sum(axis=0) + n * kappa / (n + kappa) * (mean - center) ** 2 + scatter
-        assert_allclose(model.theta_[k], expected_mean, rtol=1e-12)
-        assert_allclose(model.var_[k], spread / (n + dof), rtol=1e-12)
 
 
 # ---- alpha of zero
@@ -331,56 +294,6 @@ def test_a_million_words_do_not_underflow() -> None:
         assert np.isfinite(model.predict_log_proba(X)).all()
         assert_allclose(posterior.sum(axis=1), 1.0, rtol=1e-12)
         assert model.predict(X).tolist() == [0, 0, 1, 1]
-
-
-# ---- counting parameters
-@pytest.mark.parametrize("settings", [{}, {"n_components_per_class": 2}], ids=["one component", "two components"])
-def test_parameters_are_counted(settings: dict[str, Any]) -> None:
-    X, y = BERNOULLI.rows()
-    codes, _ = CATEGORICAL.rows()
-    numbers, _ = GAUSSIAN.rows()
-    m = 3 * settings.get("n_components_per_class", 1)
-    settings = {**settings, "max_iter": 2, "n_init": 1, "tol": 0.0, "random_state": 0}
-    assert BernoulliNB(**settings).fit(X, y).n_parameters_ == m * 5 + m - 1
-    assert MultinomialNB(**settings).fit(X, y).n_parameters_ == m * 4 + m - 1
-    assert PoissonNB(**settings).fit(X, y).n_parameters_ == m * 5 + m - 1
-    assert GaussianNB(**settings).fit(numbers, y).n_parameters_ == m * 10 + m - 1
-    assert GaussianNB(shared_variance=True, **settings).fit(numbers, y).n_parameters_ == m * 5 + 5 + m - 1
-    assert CategoricalNB(**settings).fit(codes, y).n_parameters_ == m * int(codes.max(axis=0).sum()) + m - 1
-
-
-@pytest.mark.parametrize("case", [BERNOULLI, MULTINOMIAL, CATEGORICAL, POISSON], ids=by_name)
-def test_class_probabilities_that_are_given_are_not_counted_as_parameters(case: Case) -> None:
-    X, y = case.rows()
-    free = case.make().fit(X, y).n_parameters_
-    assert case.make(class_prior=[0.2, 0.3, 0.5]).fit(X, y).n_parameters_ == free - 2
-    assert case.make(fit_prior=False).fit(X, y).n_parameters_ == free - 2
-
-
-@pytest.mark.parametrize("case", GENERATIVE, ids=by_name)
-def test_information_criteria_are_their_formulas(case: Case) -> None:
-    X, y = case.rows()
-    model = case.make().fit(X, y)
-    weight = np.random.default_rng(2).integers(0, 3, size=y.size).astype(float)
-    for w in (None, weight):
-        share = np.ones(y.size) if w is None else w
-        log_likelihood, p = float(share @ model.score_samples(X)), model.n_parameters_
-        bic = -2 * log_likelihood + p * math.log(share.sum())
-        resp = model.predict_proba(X)
-        entropy = -np.where(resp > 0, resp * np.log(np.where(resp > 0, resp, 1.0)), 0.0).sum(axis=1)
-        assert_allclose(model.aic(X, sample_weight=w), -2 * log_likelihood + 2 * p, rtol=1e-12)
-        assert_allclose(model.bic(X, sample_weight=w), bic, rtol=1e-12)
-        assert_allclose(model.icl(X, sample_weight=w), bic + 2 * float(share @ entropy), rtol=1e-12)
-
-
-@pytest.mark.parametrize("case", GENERATIVE, ids=by_name)
-def test_a_weight_of_k_counts_k_times_in_every_criterion(case: Case) -> None:
-    X, y = case.rows()
-    model = case.make().fit(X, y)
-    weight = np.random.default_rng(2).integers(0, 4, size=y.size)
-    copies = np.repeat(X, weight, axis=0)
-    for criterion in (model.aic, model.bic, model.icl):
-        assert_allclose(criterion(X, sample_weight=weight), criterion(copies), rtol=1e-12)
 
 
 # ---- unseen values
