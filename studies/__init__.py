@@ -1,0 +1,1 @@
+"""Studies: experiments that the documentation's tables and figures come from."""

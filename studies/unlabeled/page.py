@@ -1,0 +1,50 @@
+"""Putting tables between the page's markers, and figures beside it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from studies.unlabeled.draws import Result
+from studies.unlabeled.figures import draw_curves
+from studies.unlabeled.plan import TITLES
+from studies.unlabeled.tables import cost_table, main_table, totals, verdict_table
+
+__all__ = ["replace_section", "write_page"]
+
+
+def replace_section(page: str, name: str, content: str) -> str:
+    """The page with what stands between ``<!-- name -->`` and ``<!-- end of name -->`` replaced."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    if page.count(begin) != 1 or page.count(end) != 1:
+        raise ValueError(f"The page needs the markers {begin} and {end}, once each.")
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    return pattern.sub(lambda _: f"{begin}\n{content}\n{end}", page)
+
+
+def write_page(path: Path, results: list[Result], skipped: list[str], minutes: float) -> None:
+    """Write tables and figures of a whole run."""
+    seeds = sorted({r.seed for r in results})
+    how = (
+        f"Means of {len(seeds)} draws of the labels (seeds {seeds[0]} to {seeds[-1]}); the whole study took "
+        f"{minutes:.0f} minutes in two processes."
+    )
+    if skipped:
+        how += " Skipped, because the data was not there: " + "; ".join(skipped) + "."
+    figures = draw_curves(results, path.parent / "figures")
+    images = "\n\n".join(f"![{TITLES[_set_of(f)]}](figures/{f.name})" for f in figures)
+    page = path.read_text(encoding="utf-8")
+    for name, content in {
+        "main table": f"{main_table(results)}\n\n{how}",
+        "verdicts": f"{totals(results)}\n\n{verdict_table(results)}",
+        "curves": images,
+        "cost": cost_table(results),
+    }.items():
+        page = replace_section(page, name, content)
+    path.write_text(page, encoding="utf-8")
+    sys.stderr.write(f"wrote {path} and {len(figures)} figures\n")
+
+
+def _set_of(figure: Path) -> str:
+    return figure.stem.removeprefix("unlabeled-").replace("-", "_")

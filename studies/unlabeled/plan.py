@@ -1,0 +1,79 @@
+"""Which draws the study makes."""
+
+from __future__ import annotations
+
+import sys
+
+from studies.unlabeled.data_sets import DATA_SETS, MissingDataError, load
+from studies.unlabeled.draws import Job
+
+__all__ = ["CURVES", "QUICK_SETS", "TABLE", "TITLES", "planned_jobs"]
+
+TITLES = {
+    "messages": "demo messages",
+    "digits": "digits, 8 by 8",
+    "breast_cancer": "breast cancer",
+    "wine": "wine",
+    "votes": "house votes",
+    "mushroom": "mushroom",
+    "sms": "SMS spam",
+    "adult": "adult",
+    "enron": "Enron mail",
+    "mnist": "MNIST, binarized",
+    "newsgroups": "20 Newsgroups",
+    "newsgroups_topics": "Newsgroups, 4 topics",
+    "newsgroups_odd": "Newsgroups, odd/even",
+}
+
+#: Numbers of labels in the tables: per class for newsgroups, in all for the others.
+TABLE: dict[str, tuple[int, ...]] = {
+    "newsgroups": (1, 2, 5, 15, 50, 275),
+    "sms": (10, 20, 50),
+    "enron": (10, 20, 50),
+    "votes": (10, 20),
+    "mushroom": (10, 20),
+    "adult": (50,),
+    "mnist": (50, 200),
+    "breast_cancer": (10,),
+    "wine": (10,),
+    "messages": (10, 20, 40),
+    "digits": (30, 100),
+    "newsgroups_topics": (10, 1000),
+    "newsgroups_odd": (200, 1000),
+}
+
+#: Numbers of labels on the curves.
+CURVES: dict[str, tuple[int, ...]] = {
+    "newsgroups": (1, 2, 5, 15, 50, 275),
+    "enron": (10, 20, 50, 200, 1000),
+    "messages": (10, 20, 40, 100, 300),
+    "mnist": (50, 200, 1000, 5000),
+    "newsgroups_topics": (2, 10, 50, 250, 1000),
+    "newsgroups_odd": (10, 50, 200, 1000),
+}
+
+QUICK_SETS = ["messages", "digits", "breast_cancer", "wine", "votes", "sms"]
+
+
+def planned_jobs(n_draws: int, first_seed: int, sets: list[str] | None) -> tuple[list[list[Job]], list[str]]:
+    """Jobs grouped so that a process loads a set once, the longest first; and the sets that are not there."""
+    batches: list[list[Job]] = []
+    skipped: list[str] = []
+    for name in sorted(DATA_SETS, key=lambda name: not name.startswith(("newsgroups", "mnist", "enron"))):
+        if sets is not None and name not in sets:
+            continue
+        try:
+            load(name)
+        except MissingDataError as error:
+            skipped.append(f"{TITLES[name]} ({error})")
+            sys.stderr.write(f"skipped: {skipped[-1]}\n")
+            continue
+        sizes = set(TABLE.get(name, ()))
+        if sets is None:
+            sizes |= set(CURVES.get(name, ()))
+        seeds = range(first_seed, first_seed + n_draws)
+        half = (len(seeds) + 1) // 2
+        for part in (seeds[:half], seeds[half:]):
+            if part:
+                batches.append([Job(name, size, seed) for size in sorted(sizes) for seed in part])
+    return batches, skipped
