@@ -29,6 +29,7 @@ from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.patterns import take_rows
 from softcount.core.repetition import row_totals, token_correlation, with_evidence
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
+from softcount.families.columns import PseudoCounts
 from softcount.inputs.labels import Labels
 
 __all__ = ["CANDIDATES", "FULL", "GIVEN", "MARGINALS", "NONE", "Candidates", "row_lengths", "usable_rows"]
@@ -93,7 +94,7 @@ class Candidates:
         blocks: list[Block] = []
         for b, (family, prior, block) in enumerate(zip(model.families, model.priors, chunks.blocks, strict=True)):
             part: Any = pooled.parts[str(b)]
-            priors.append(family.centered(prior, part))
+            priors.append(prior if _has_own_center(prior) else family.centered(prior, part))
             if family.counts_repetitions:
                 total, square = row_totals(block)
                 rho = token_correlation(total, square, part["sum"][:, 0], chunks.weight)
@@ -256,6 +257,14 @@ class Candidates:
 def usable_rows(chunks: Chunks) -> BoolArray:
     """Rows with a weight above zero: the others are as good as absent."""
     return np.ones(chunks.n_rows, dtype=bool) if chunks.weight is None else chunks.weight > 0.0
+
+
+def _has_own_center(prior: Any) -> bool:
+    """Whether the user gave pseudo-counts that differ from column to column: then their center is meant."""
+    if not isinstance(prior, PseudoCounts):
+        return False
+    alpha = np.asarray(prior.alpha)
+    return prior.other is not None or (alpha.ndim > 1 and bool(np.ptp(alpha, axis=0).any()))
 
 
 def _told(rows: Chunks, labeled: IntArray) -> tuple[Chunks, IntArray]:
