@@ -36,7 +36,9 @@ __all__ = [
     "gaussian_full_scores",
     "gaussian_moments",
     "gaussian_scores",
+    "learn_words",
     "normalize_rows",
+    "word_counter",
 ]
 
 
@@ -87,6 +89,7 @@ if _backend_name == "native":
         gaussian_scores,
         normalize_rows,
     )
+    from softcount.kernels.native_text import learn_words, word_counter
 else:
     from softcount.kernels.fallback import (
         codes_accumulate,
@@ -107,6 +110,7 @@ else:
         gaussian_scores,
         normalize_rows,
     )
+    from softcount.kernels.fallback.text import learn_words, word_counter
 
     _to_announce = ["the missing extension"]
 
@@ -130,5 +134,5 @@ else:
 
     if _is_stand_in:
         for _name in __all__:
-            if _name.startswith(("csr_", "codes_", "dense_", "gaussian_", "normalize_")):
+            if _name.islower() and _name != "backend":
                 globals()[_name] = _announcing(globals()[_name])

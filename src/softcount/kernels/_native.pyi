@@ -39,9 +39,7 @@ def csr_accumulate_words(
     /,
 ) -> None: ...
 def codes_scores(codes: NumberArray, offsets: NumberArray, table: FloatArray, out: FloatArray, /) -> None: ...
-def codes_accumulate(
-    codes: NumberArray, offsets: NumberArray, resp: FloatArray, out: FloatArray, /
-) -> None: ...
+def codes_accumulate(codes: NumberArray, offsets: NumberArray, resp: FloatArray, out: FloatArray, /) -> None: ...
 def codes_class_counts(
     codes: NumberArray,
     offsets: NumberArray,
@@ -94,3 +92,26 @@ def normalize_rows(
     log_norm_out: FloatArray | None,
     /,
 ) -> float: ...
+def new_vocabulary(seed: int, /) -> object: ...
+def vocabulary_words(vocabulary: object, /) -> bytes: ...
+def add_words(vocabulary: object, lines: bytes, numbers_out: NumberArray, /) -> None: ...
+def count_tokens(
+    vocabulary: object,
+    text: bytes,
+    ends: NumberArray,
+    characters: NumberArray | None,
+    add: bool,
+    numbers_out: NumberArray,
+    counts_out: NumberArray,
+    row_ends_out: NumberArray,
+    /,
+) -> int: ...
+def sort_rows(
+    indptr: NumberArray,
+    numbers: NumberArray,
+    counts: NumberArray,
+    column_of: NumberArray,
+    indices_out: NumberArray,
+    data_out: NumberArray,
+    /,
+) -> None: ...

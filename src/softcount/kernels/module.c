@@ -1,5 +1,6 @@
 /* The extension module: its list of functions, and the choice of the instruction-set level. */
 #include "byte_lists.h"
+#include "tokens.h"
 #include "wrap.h"
 
 #include <string.h>
@@ -76,6 +77,11 @@ static PyMethodDef functions[] = {
     FAST("gaussian_full_scores", wrap_full_scores),
     FAST("gaussian_full_moments", wrap_full_moments),
     FAST("normalize_rows", wrap_normalize_rows),
+    {"new_vocabulary", wrap_new_vocabulary, METH_O, NULL},
+    FAST("vocabulary_words", wrap_vocabulary_words),
+    FAST("add_words", wrap_add_words),
+    FAST("count_tokens", wrap_count_tokens),
+    FAST("sort_rows", wrap_sort_rows),
     {NULL, NULL, 0, NULL},
 };
 
@@ -85,6 +91,7 @@ static int start(PyObject *module) {
     list_levels(found);
     softcount_level = found[0];
     softcount_prepare_byte_lists();
+    softcount_prepare_tokens();
     return 0;
 }
 

@@ -117,9 +117,7 @@ def dense_accumulate(X: NumberArray, resp: FloatArray, out: FloatArray) -> None:
     _native.dense_accumulate(_row_by_row(X), resp, out)
 
 
-def dense_class_counts(
-    X: NumberArray, class_codes: ClassCodes, weight: FloatArray | None, out: FloatArray
-) -> None:
+def dense_class_counts(X: NumberArray, class_codes: ClassCodes, weight: FloatArray | None, out: FloatArray) -> None:
     """Add the weighted column sums of each known class; see the fallback."""
     _native.dense_class_counts(_row_by_row(X), class_codes, weight, out)
 

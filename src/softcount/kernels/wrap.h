@@ -23,6 +23,11 @@ WRAPPER(wrap_gaussian_class_moments);
 WRAPPER(wrap_full_scores);
 WRAPPER(wrap_full_moments);
 WRAPPER(wrap_normalize_rows);
+PyObject *wrap_new_vocabulary(PyObject *module, PyObject *seed);
+WRAPPER(wrap_vocabulary_words);
+WRAPPER(wrap_add_words);
+WRAPPER(wrap_count_tokens);
+WRAPPER(wrap_sort_rows);
 
 /* Where the column-sorted index of a chunk is written, and what came out. */
 struct word_space {

@@ -20,9 +20,7 @@ def check_output(name: str, array: NumberArray, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} must be writable and C-contiguous.")
 
 
-def check_pattern(
-    indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_features: int
-) -> slice:
+def check_pattern(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_features: int) -> slice:
     """Check the part of a CSR pattern that ``indptr`` points to, and return that part.
 
     Raises
@@ -56,14 +54,10 @@ def check_class_codes(class_codes: NumberArray, n_rows: int, n_classes: int) -> 
     check_shape("class_codes", class_codes, (n_rows,))
     if n_rows and (int(class_codes.min()) < -1 or int(class_codes.max()) >= n_classes):
         row = int(np.flatnonzero((class_codes < -1) | (class_codes >= n_classes))[0])
-        raise IndexError(
-            f"class_codes[{row}] is {int(class_codes[row])}, expected -1 (skip) … {n_classes - 1}."
-        )
+        raise IndexError(f"class_codes[{row}] is {int(class_codes[row])}, expected -1 (skip) … {n_classes - 1}.")
 
 
-def membership(
-    class_codes: NumberArray, weight: FloatArray | None, n_rows: int, n_classes: int
-) -> FloatArray:
+def membership(class_codes: NumberArray, weight: FloatArray | None, n_rows: int, n_classes: int) -> FloatArray:
     """Return responsibilities of rows of known class: the row's weight in the column of its class."""
     check_class_codes(class_codes, n_rows, n_classes)
     member: FloatArray = (class_codes[:, None] == np.arange(n_classes)).astype(np.float64)

@@ -90,8 +90,7 @@ def _one_hot(codes: NumberArray, offsets: NumberArray) -> tuple[NumberArray, Num
         row, column = (int(axis[0]) for axis in np.nonzero(wrong))
         n_levels = int(offsets[column + 1] - offsets[column])
         raise IndexError(
-            f"codes[{row}, {column}] is {int(codes[row, column])}, "
-            f"expected a level 0 <= code < {n_levels} or missing."
+            f"codes[{row}, {column}] is {int(codes[row, column])}, expected a level 0 <= code < {n_levels} or missing."
         )
     present = ~missing
     indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])

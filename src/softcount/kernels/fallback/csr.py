@@ -102,9 +102,7 @@ def csr_word_index(
     order = np.argsort(columns, kind="stable")
     words, first = np.unique(columns[order], return_index=True)
     starts = np.append(first, columns.size).astype(np.int32)
-    return WordIndex(
-        words, starts, rows[order], None if counts is None else counts[order], n_rows, n_features
-    )
+    return WordIndex(words, starts, rows[order], None if counts is None else counts[order], n_rows, n_features)
 
 
 def csr_accumulate_words(index: WordIndex, resp: FloatArray, out: FloatArray) -> None:
@@ -122,9 +120,7 @@ def csr_accumulate_words(index: WordIndex, resp: FloatArray, out: FloatArray) ->
     check_shape("resp", resp, (index.n_rows, out.shape[-1]))
     check_output("out", out, (index.n_features, resp.shape[1]))
     values = np.ones(index.rows.size) if index.counts is None else index.counts.astype(np.float64)
-    by_word = csr_array(
-        (values, index.rows.astype(np.int32), index.starts), shape=(index.words.size, index.n_rows)
-    )
+    by_word = csr_array((values, index.rows.astype(np.int32), index.starts), shape=(index.words.size, index.n_rows))
     out[index.words] += np.asarray(by_word @ resp)
 
 

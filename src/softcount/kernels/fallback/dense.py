@@ -55,9 +55,7 @@ def dense_accumulate(X: NumberArray, resp: FloatArray, out: FloatArray) -> None:
         out += block.T @ resp[rows]
 
 
-def dense_class_counts(
-    X: NumberArray, class_codes: ClassCodes, weight: FloatArray | None, out: FloatArray
-) -> None:
+def dense_class_counts(X: NumberArray, class_codes: ClassCodes, weight: FloatArray | None, out: FloatArray) -> None:
     r"""Add the weighted column sums of each class, the classes being known, to ``out``.
 
     .. math:: \text{out}_{jk} \mathrel{+}= \sum_{i : c_i = k} w_i\, x_{ij}
