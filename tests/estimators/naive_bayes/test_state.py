@@ -72,7 +72,7 @@ def test_classes_that_were_discovered_keep_their_places_in_later_calls(case: Cas
     before = model.class_count_.copy()
     model.partial_fit(X[:60], ["y"] * 60)
     assert model.classes_.tolist() == ["x", "y", "new 1"]
-    assert_allclose(model.class_count_, [*before, 0, 60, 0], rtol=1e-9)
+    assert_allclose(model.class_count_, before + np.array([0.0, 60.0, 0.0]), rtol=1e-9)
     resp = model.responsibilities(X[:3], ["new 1", "x", None])
     assert_array_equal(resp[:2], [[0, 0, 1], [1, 0, 0]])
     assert set(model.sample(20, y="new 1", random_state=0)[1]) == {"new 1"}
