@@ -57,6 +57,8 @@ class Plan:
         Called with every step and the parameters it ended at.
     tell : callable or None
         Called with what the search has to say.
+    adjust : callable or None
+        Gives the parameters that are started from in place of those of a start.
     """
 
     init: Any = None
@@ -70,6 +72,7 @@ class Plan:
     short_iter: int = 15
     merge_rows: bool | None = False
     tell: Callable[[str], None] | None = None
+    adjust: Callable[[MixtureModel, MixtureParams], MixtureParams] | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,8 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
         starts = _random_starts(kind, model, executor, starting, plan.n_init, rng=rng)
     else:
         starts = [partial(_given, init, model, executor, chunks) for init in _several(plan.init)]
+    if plan.adjust is not None:
+        starts = [partial(_adjusted, start, plan.adjust, model) for start in starts]
     effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter)
     sample = few if few.n_rows < n_distinct else None
     found = search(
@@ -158,6 +163,13 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
         n_distinct if merged else None,
         plan.stopping.tol,
     )
+
+
+def _adjusted(
+    start: Start, adjust: Callable[[MixtureModel, MixtureParams], MixtureParams], model: MixtureModel
+) -> tuple[MixtureParams, str]:
+    params, note = start()
+    return adjust(model, params), note
 
 
 def _distinct_rows(chunks: Chunks, plan: Plan, rng: np.random.Generator) -> tuple[Chunks, Chunks, Patterns | None]:

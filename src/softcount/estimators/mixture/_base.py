@@ -167,6 +167,10 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             merge_rows=self.merge_rows,
         )
 
+    def _plan_for(self, chunks: Chunks) -> Plan:
+        """How to search on these rows."""
+        return self._plan()
+
     def _n_final(self) -> int:
         if self.n_final is not None:
             return int(self.n_final)
@@ -181,7 +185,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
     ) -> Learned:
         model = self._make_model(blocks, classes)
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
-        plan = self._plan()
+        plan = self._plan_for(chunks)
         learned = self._settled(learn(model, self._executor(), chunks, plan), labels, classes)
         density = self._log_densities(chunks, learned.model, learned.fit.params)
         counted = slice(None) if weight is None else weight > 0.0
