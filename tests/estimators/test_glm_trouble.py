@@ -345,6 +345,11 @@ def test_two_columns_of_counts_need_a_binomial_family_and_no_negative_count():
         GLM("binomial").fit(x, counts)
 
 
+def test_a_table_too_wide_for_its_information_matrix_is_refused_before_any_work():
+    with pytest.raises(InputError, match=r"30000 columns.*LogisticRegression"):
+        GLM("poisson").fit(sp.csr_array((10, 30_000)), np.ones(10))
+
+
 def test_text_as_target_is_refused():
     with pytest.raises(InputError, match="numeric target"):
         GLM().fit(rows(), ["a"] * 120)

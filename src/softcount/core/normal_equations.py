@@ -36,7 +36,7 @@ FEWEST_ROWS = 256
 # Sparse chunks need no dense scratch; they should be long enough to pay for the dense sum of their products.
 SPARSE_CHUNK_ENTRIES = 2**19
 # Below this share of nonzero entries a sparse product beats a dense one on the unpacked chunk (measured).
-SPARSE_PRODUCT_DENSITY = 0.04
+SPARSE_PRODUCT_DENSITY = 0.06
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,21 @@ from softcount.core.links import Link
 from softcount.core.normal_equations import Design
 from softcount.inputs.weights import read_weights
 
+# The squared number of columns has to fit into memory a few times: 3 GB each at this width.
+MOST_COLUMNS = 20_000
+
 __all__ = ["column_names", "read_data", "read_offset", "read_table", "read_target"]
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     """X as float64 or float32, dense or CSR; finiteness is checked by :func:`check_finite`."""
+    width = getattr(X, "shape", (0, 0))[-1] if len(getattr(X, "shape", ())) == 2 else 0
+    if width > MOST_COLUMNS:
+        raise InputError(
+            f"X has {width} columns, and the information matrix of {type(estimator).__name__} would have as many rows "
+            f"and columns; at most {MOST_COLUMNS} are fitted. LogisticRegression takes wide sparse tables; for other "
+            "families select or hash columns first."
+        )
     table = validate_data(
         estimator,
         X,

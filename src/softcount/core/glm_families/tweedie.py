@@ -110,11 +110,6 @@ class TweedieFamily(GLMFamily):
                 break
         return np.where(value >= 0.0, np.minimum(total, 1.0), 0.0)
 
-    @property
-    def has_density(self) -> bool:
-        """Whether the likelihood is available."""
-        return self.is_compound
-
     def contains_target(self, target: FloatArray) -> BoolArray:
         """Not negative for ``1 < p < 2``, positive above, anything below 0."""
         if self.power < 0.0:
