@@ -257,3 +257,13 @@ def test_shrinkage_keeps_its_strength_whether_or_not_unlabeled_rows_are_used():
     alone = GaussianDiscriminant(shrinkage=0.5, unlabeled_weight=0.0, calibrate="none").fit(X, labels)
     expected = GaussianDiscriminant(shrinkage=0.5).fit(X[known], labels[known])
     np.testing.assert_allclose(alone.covariance_, expected.covariance_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3, "auto"])
+def test_without_labels_too_the_units_of_the_columns_do_not_matter(shrinkage):
+    X, _ = problem(gap=6.0)
+    resp = np.random.default_rng(0).dirichlet(np.ones(3), size=150)
+    model = GaussianDiscriminant(covariance="full", shrinkage=shrinkage, n_classes=3, init=resp, max_iter=5, tol=0.0)
+    scale = 1e-5 if shrinkage == 0.3 else np.array([1e-5, 1.0, 1e5])
+    plain, scaled = model.fit(X).covariance_, model.fit(X * scale).covariance_
+    np.testing.assert_allclose(scaled, plain * (np.ones(3) * scale)[:, None] * scale, rtol=1e-6)
