@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softcount import kernels
 from softcount._types import FloatArray
+from softcount.core.chunks import Chunk, Chunks
 from softcount.core.evidence import entropy_of
+from softcount.core.execute import Executor
+from softcount.core.mixture import MixtureModel, MixtureParams
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,12 +110,47 @@ def _table_lines(names: list[str], table: FloatArray, form: str) -> list[str]:
     return [head, *body]
 
 
-def classify(resp: FloatArray, weight: FloatArray | None, names: Sequence[Any]) -> Classification:
-    """The classification of rows with these responsibilities and weights."""
-    mass = np.ones(resp.shape[0]) if weight is None else weight
-    assigned = np.zeros_like(resp)
-    assigned[np.arange(resp.shape[0]), resp.argmax(axis=1)] = mass
-    return Classification(resp.T @ assigned, names, float(mass @ entropy_of(resp)))
+@dataclass(frozen=True)
+class _Part:
+    """What some rows add to a classification."""
+
+    table: FloatArray
+    entropy: float
+    log_likelihood: float
+
+    def __add__(self, other: _Part) -> _Part:
+        return _Part(self.table + other.table, self.entropy + other.entropy, self.log_likelihood + other.log_likelihood)
+
+
+def classify(
+    model: MixtureModel, params: MixtureParams, executor: Executor, chunks: Chunks, names: Sequence[Any]
+) -> tuple[Classification, float]:
+    """The classification of the rows and their weighted marginal log-likelihood, in one pass."""
+    n = model.n_components
+
+    def tally(lane: Sequence[Chunk]) -> _Part:
+        total = _Part(np.zeros((n, n)), 0.0, 0.0)
+        for chunk in lane:
+            resp = model.log_joint(params, chunk)
+            log_norm = np.empty(chunk.n_rows)
+            kernels.normalize_rows(resp, None, params.log_weights, log_norm)
+            for family, block in zip(model.families, chunk.blocks, strict=True):
+                base = family.row_base(block)
+                if base is not None:
+                    log_norm += base
+            weight = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight
+            counted = weight > 0.0
+            assigned = np.zeros_like(resp)
+            assigned[np.arange(chunk.n_rows), resp.argmax(axis=1)] = weight
+            total += _Part(
+                resp.T @ assigned,
+                float(weight @ entropy_of(resp)),
+                float(weight[counted] @ log_norm[counted]),
+            )
+        return total
+
+    found = executor.reduce(tally, chunks, counts_bytes=8 * n * n)
+    return Classification(found.table, list(names), found.entropy), found.log_likelihood
 
 
 def information_criteria(

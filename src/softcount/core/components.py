@@ -11,11 +11,13 @@ from softcount._types import FloatArray, IntArray
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
 from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams
+from softcount.families.bernoulli import Bernoulli
 from softcount.families.categorical import Categorical
 from softcount.families.multinomial import Multinomial
 from softcount.families.statistics import Moments
 
 __all__ = [
+    "boundary_probabilities",
     "component_notes",
     "component_weight",
     "is_degenerate",
@@ -32,6 +34,8 @@ NEAR_FLOOR = 3.0
 FAR_FROM_FLOOR = 1e3
 #: Without a floor: a variance that is this share of the column's own.
 SPIKE = 1e-8
+#: A probability below this is zero.
+BOUNDARY = 1e-6
 
 
 def component_weight(fit: Fit[MixtureParams]) -> FloatArray:
@@ -145,3 +149,18 @@ def order_by_column(model: MixtureModel, params: MixtureParams, block: int, colu
     else:
         mean = family.mean_stats(values)[column, ..., 0]
     return np.argsort(mean, kind="stable")
+
+
+def boundary_probabilities(model: MixtureModel, params: MixtureParams) -> int:
+    """How many probabilities of categories and yes/no columns are 0 or 1 to within rounding.
+
+    There the likelihood has its maximum on the edge of what is possible, and standard errors do not exist.
+    """
+    found = 0
+    for family, values in zip(model.families, params.blocks, strict=True):
+        if isinstance(family, Categorical):
+            table = np.delete(values["log_prob"], family.unseen_rows, axis=0)
+            found += int(np.sum(np.exp(table) < BOUNDARY))
+        elif isinstance(family, Bernoulli):
+            found += int(np.sum(np.exp(np.minimum(values["log_prob"], values["log_not"])) < BOUNDARY))
+    return found

@@ -62,9 +62,9 @@ class GaussianMixture(BaseMixture):
     rows nor on their repetition.
 
     The covariance above maximizes the expected log-density minus
-    :math:`\tfrac{\varepsilon}{2}\mathrm{tr}\,\Sigma_k^{-1}` per row, so that term belongs to what EM monitors, and to the
-    responsibilities while fitting: the objective never falls. scikit-learn leaves it out of the responsibilities, so
-    the two agree to rounding with ``reg_covar=0``, and to about the ratio of ``reg_covar`` to the smallest variance
+    :math:`\tfrac{\varepsilon}{2}\mathrm{tr}\,\Sigma_k^{-1}` per row, so that term belongs to what EM monitors, and to
+    the responsibilities while fitting: the objective never falls. scikit-learn leaves it out of the responsibilities,
+    so the two agree to rounding with ``reg_covar=0``, and to about the ratio of ``reg_covar`` to the smallest variance
     otherwise.
 
     Parameters
@@ -298,10 +298,10 @@ class GaussianMixture(BaseMixture):
 
 def _covariances(covariance_type: str, params: dict[str, FloatArray]) -> FloatArray:
     if covariance_type == "full":
-        return params["cov"].copy()
+        return np.array(params["cov"])
     if covariance_type == "tied":
-        return params["cov"][0].copy()
-    return params["var"].T.copy() if covariance_type == "diag" else params["var"][0].copy()
+        return np.array(params["cov"][0])
+    return np.array(params["var"].T if covariance_type == "diag" else params["var"][0])
 
 
 def _precision_factors(covariance_type: str, covariances: FloatArray) -> FloatArray:

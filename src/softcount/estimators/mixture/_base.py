@@ -49,6 +49,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
     """A mixture of any families, fitted to rows with no, some or all labels."""
 
     component_names_: NDArray[Any]
+    classification_: Classification
     log_likelihood_: float
 
     # ---- what subclasses provide
@@ -187,12 +188,16 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         plan = self._plan_for(chunks)
         learned = self._settled(learn(model, self._executor(), chunks, plan), labels, classes)
-        density = self._log_densities(chunks, learned.model, learned.fit.params)
-        counted = slice(None) if weight is None else weight > 0.0
-        self.log_likelihood_ = float(density.sum() if weight is None else weight[counted] @ density[counted])
-        self._n_rows = float(chunks.n_rows if weight is None else weight.sum())
+        self._look_at(learned, chunks, list(classes.tolist()))
         warn_about(learned, type(self).__name__, plan.stopping)
         return learned
+
+    def _look_at(self, learned: Learned, chunks: Chunks, names: list[Any]) -> None:
+        """What is worth keeping of the training rows, while they are at hand."""
+        self.classification_, self.log_likelihood_ = classify(
+            learned.model, learned.fit.params, self._executor(), chunks, names
+        )
+        self._n_rows = float(chunks.n_rows if chunks.weight is None else chunks.weight.sum())
 
     def _settled(self, learned: Learned, labels: Labels | None, names: NDArray[Any]) -> Learned:
         """The fit with its components in order, and with notes about those that need one."""
@@ -283,25 +288,28 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
 
     def classification(self, X: Any, *, sample_weight: Any = None) -> Classification:
         """How well the components are told apart in these rows: tables, entropy, expected error."""
-        resp = self.predict_proba(X)
-        return classify(resp, read_weights(sample_weight, resp.shape[0]), self._class_labels())
+        return self._classified(X, sample_weight)[0]
+
+    def _classified(self, X: Any, sample_weight: Any) -> tuple[Classification, float]:
+        rows = self._rows(X)
+        weight = read_weights(sample_weight, rows.n_rows)
+        return classify(self.model_, self.params_, self._executor(), rows.with_weight(weight), self._class_labels())
 
     def criteria(self, X: Any = None, *, sample_weight: Any = None) -> dict[str, float]:
-        """All information criteria (lower is better).
+        """All information criteria: AIC, BIC, sample-size-adjusted BIC, CAIC and ICL (lower is better).
 
         Parameters
         ----------
         X : array-like, optional
-            Rows; by default the criteria are those of the training rows, without the ICL, which needs the rows.
+            Rows; by default those the mixture was fitted to.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row.
         """
         check_is_fitted(self, "params_")
-        if X is None:
-            return information_criteria(self.log_likelihood_, self.n_parameters_, self._n_rows)
-        log_likelihood, total = self._log_likelihood(X, sample_weight)
-        entropy = self.classification(X, sample_weight=sample_weight).entropy
-        return information_criteria(log_likelihood, self.n_parameters_, total, entropy)
+        found, log_likelihood = self.classification_, self.log_likelihood_
+        if X is not None:
+            found, log_likelihood = self._classified(X, sample_weight)
+        return information_criteria(log_likelihood, self.n_parameters_, found.n_rows, found.entropy)
 
     def frame(self) -> pd.DataFrame:
         """The components' parameters, one row per component, column and quantity (needs pandas)."""

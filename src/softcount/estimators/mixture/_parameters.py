@@ -59,6 +59,8 @@ ATTRIBUTES = """\
         0, 1, ..., or the labels of ``y``.
     log_likelihood_ : float
         Marginal log-likelihood of the training rows.
+    classification_ : Classification
+        Expected by assigned component of the training rows, with their entropy.
     n_parameters_, n_iter_, converged_, history_
         Free parameters, and what the start that was kept went through; ``history_`` holds the monitored objective.
     n_starts_, n_finished_starts_, n_best_starts_ : int

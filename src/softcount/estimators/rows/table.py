@@ -56,13 +56,17 @@ class TableRows(GenerativeEstimator):
             return self._read_sparse(X, reset=reset)
         columns = self._read_table(X, reset=reset)
         if reset:
-            self._plan_table = plan_table(columns, self.families)
+            self._plan_table = plan_table(columns, self._asked_families(columns))
             self._sparse_family = None
             if self.verbose:
                 sys.stderr.write(self.column_report() + "\n")
         elif self._is_counting:
             self._plan_table = self._plan_table.widened(columns)
         return self._plan_table.blocks(columns, self.handle_unknown)
+
+    def _asked_families(self, columns: list[Column]) -> Any:
+        """Families the user asked for, by column; those of the others are inferred."""
+        return self.families
 
     def _read_table(self, X: Any, *, reset: bool) -> list[Column]:
         if is_table(X):

@@ -1,0 +1,356 @@
+"""Latent class analysis in the field's words: class sizes, item-response probabilities, posterior classification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softcount._errors import InputError
+from softcount.core.chunks import Chunks
+from softcount.core.components import boundary_probabilities
+from softcount.core.goodness import (
+    CategoryTable,
+    Goodness,
+    bivariate_residuals,
+    category_table,
+    goodness_of_fit,
+)
+from softcount.core.iterate import Stopping
+from softcount.core.learn import Learned, Plan, learn
+from softcount.core.simulate import simulated
+from softcount.estimators._generative import seed_of
+from softcount.estimators._parameters import check_number
+from softcount.estimators._tables import is_sparse
+from softcount.estimators.latent_class.text import latent_class_text
+from softcount.estimators.mixture._base import BaseMixture
+from softcount.estimators.mixture._parameters import documented_mixture
+from softcount.estimators.rows.table import TableRows
+from softcount.families.blocks import Block
+from softcount.families.categorical import Categorical
+from softcount.families.moment_prior import MomentPrior
+from softcount.inputs.columns import Column, few_values
+from softcount.inputs.weights import read_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LatentClass"]
+
+#: Numbers with more different values than this are not taken for categories without being asked to.
+MOST_VALUES = 30
+
+
+@documented_mixture
+class LatentClass(TableRows, BaseMixture):
+    r"""Latent class analysis: rows of answers to items, explained by classes within which the items are independent.
+
+    .. math:: P(x_i) = \sum_k \pi_k \prod_j \theta_{j x_{ij} k}
+
+    with the class sizes :math:`\pi_k` and the item-response probabilities :math:`\theta_{jvk}`, by maximum likelihood
+    from many starts. X is a pandas, polars or Arrow table, an array or a list of rows; every column is an item whose
+    values are categories, whatever they are (texts, 1 and 2, true and false), unless ``families`` says otherwise or it
+    holds numbers with more than 30 different values, which are taken as Gaussian. An answer that is missing is left out
+    of the likelihood, so a row counts with the answers it has.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of classes; there are more where ``y`` names more.
+    families : str, family, sequence or dict, optional
+        Items that are not categorical, for example ``{"age": "gaussian", "visits": "poisson"}``.
+    alpha : float, default=0.0
+        Pseudo-count of every answer in every class; 0 is maximum likelihood, a small number keeps probabilities off
+        the boundary.
+    var_smoothing : float, default=1e-6
+        Smallest variance of a Gaussian item in any class, as a share of the item's own variance.
+    shared_variance : bool, default=False
+        One variance per Gaussian item for all classes.
+    handle_unknown : {"ignore", "error", "smooth"}, default="ignore"
+        What an answer that was not seen in training means when predicting: it is left out like a missing one, an
+        error, or a probability from ``alpha``.
+    feature_prior : dict, optional
+        From the name of a family to an explicit prior from :mod:`softcount.priors`.
+    estimate : {"mode", "mean"}, default="mode"
+        Whether ``feature_prior`` gives the mode (MAP) or the mean of the posterior.
+    {shared}
+
+    Attributes
+    ----------
+    class_sizes_ : array of shape (n_components,)
+        The same as ``weights_``.
+    item_probabilities_ : dict of str to array of shape (n_components, n_values)
+        The item-response probabilities of every categorical item.
+    item_values_ : dict of str to list
+        The values they are of.
+    goodness_ : Goodness or None
+        G², X², degrees of freedom, and p-values where they are valid; None with items that are not categorical.
+    {attributes}
+
+    Examples
+    --------
+    >>> answers = [["yes", "no"], ["yes", "no"], ["no", "yes"], ["no", "yes"], ["yes", None], ["no", "yes"]]
+    >>> model = LatentClass(2, random_state=0).fit(answers)
+    >>> model.predict([["yes", None]]).tolist() == model.predict([["yes", "no"]]).tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        families: Any = None,
+        alpha: float = 0.0,
+        var_smoothing: float = 1e-6,
+        shared_variance: bool = False,
+        handle_unknown: str = "ignore",
+        class_prior: Any = None,
+        class_alpha: float = 0.0,
+        feature_prior: Any = None,
+        estimate: str = "mode",
+        init: Any = None,
+        n_init: int = 20,
+        n_final: int | None = None,
+        max_iter: int = 5000,
+        tol: float = 1e-11,
+        accelerate: bool = True,
+        annealing: Any = None,
+        merge_rows: bool | None = None,
+        order: Any = "size",
+        missing_label: Any = np.nan,
+        soft_labels: str = "responsibility",
+        unlabeled_weight: float = 1.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.families = families
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.shared_variance = shared_variance
+        self.handle_unknown = handle_unknown
+        self.class_prior = class_prior
+        self.class_alpha = class_alpha
+        self.feature_prior = feature_prior
+        self.estimate = estimate
+        self.init = init
+        self.n_init = n_init
+        self.n_final = n_final
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.annealing = annealing
+        self.merge_rows = merge_rows
+        self.order = order
+        self.missing_label = missing_label
+        self.soft_labels = soft_labels
+        self.unlabeled_weight = unlabeled_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    goodness_: Goodness | None
+    #: Columns taken as Gaussian without being asked to.
+    _measured: list[str]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_unknown()
+        check_number("alpha", self.alpha, 0.0)
+        check_number("var_smoothing", self.var_smoothing, 0.0)
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        if is_sparse(X):
+            raise InputError(
+                "X is sparse, but LatentClass reads tables of answers. Use X.toarray(), or BernoulliMixture for sparse "
+                "yes/no data."
+            )
+        return super()._read_blocks(X, reset=reset)
+
+    def _asked_families(self, columns: list[Column]) -> Any:
+        """Every item is categorical unless the user says otherwise or it plainly holds measurements."""
+        asked, self._measured = self.families, []
+        if asked is not None and not isinstance(asked, Mapping):
+            return asked
+        chosen = dict(asked or {})
+        for column in columns:
+            if column.name in chosen:
+                continue
+            is_number = column.kind in ("number", "integer") and not column.missing.all()
+            if is_number and few_values(column, MOST_VALUES) is None:
+                chosen[column.name] = "gaussian"
+                self._measured.append(column.name)
+            else:
+                chosen[column.name] = "categorical"
+        return chosen
+
+    def _priors(self, n_components: int) -> tuple[Any, ...]:
+        return self._table_priors(MomentPrior(smoothing=0.0, floor=0.0, bound_share=float(self.var_smoothing)))
+
+    def _settled(self, learned: Learned, labels: Any, names: Any) -> Learned:
+        learned = super()._settled(learned, labels, names)
+        notes = list(learned.notes)
+        if self._measured:
+            named = ", ".join(map(repr, self._measured[:10]))
+            notes.append(
+                f"{named} hold numbers with more than {MOST_VALUES} different values and are taken as Gaussian. Use "
+                "families= to say what they are"
+            )
+        alone = len(learned.objectives) > 1 and learned.n_best < 2
+        if alone and learned.model.n_components > 1:
+            notes.append(
+                f"the best log-likelihood was reached by 1 of the {len(learned.objectives)} starts that were run to "
+                "the end, so there may be a better one. Raise n_init"
+            )
+        return replace(learned, notes=tuple(notes))
+
+    def _look_at(self, learned: Learned, chunks: Chunks, names: list[Any]) -> None:
+        """What is worth keeping of the training rows, while they are at hand."""
+        super()._look_at(learned, chunks, names)
+        model, params = learned.model, learned.fit.params
+        self.goodness_ = None
+        if all(isinstance(family, Categorical) for family in model.families):
+            self.goodness_ = goodness_of_fit(category_table(model, params, chunks), model.n_parameters(params))
+        self.n_boundary_ = boundary_probabilities(model, params)
+
+    def _publish(self, learned: Learned) -> None:
+        self.families_ = self._family_names()
+        self.class_sizes_ = np.exp(learned.fit.params.log_weights)
+        self.item_probabilities_, self.item_values_ = {}, {}
+        names, categories, start = self._block_feature_names(), self._block_categories(), 0
+        for family, params in zip(learned.model.families, learned.fit.params.blocks, strict=True):
+            if not isinstance(family, Categorical):
+                start += next(iter(params.values())).shape[0]
+                continue
+            table = np.exp(params["log_prob"])
+            for offset, size in zip(family.offsets[:-1], family.n_values, strict=True):
+                self.item_probabilities_[names[start]] = np.ascontiguousarray(table[offset : offset + size].T)
+                self.item_values_[names[start]] = list(categories[start] or range(size))
+                start += 1
+
+    # ---- fit statistics
+    def _table(self, X: Any, sample_weight: Any) -> tuple[CategoryTable, Chunks]:
+        rows = self._rows(X)
+        chunks = rows.with_weight(read_weights(sample_weight, rows.n_rows))
+        table = category_table(self.model_, self.params_, chunks)
+        if not table.tables:
+            raise InputError("There is no categorical item, so there is no table of counts.")
+        return table, chunks
+
+    def goodness_of_fit(
+        self, X: Any, *, sample_weight: Any = None, n_bootstrap: int = 0, random_state: Any = None
+    ) -> Goodness:
+        """G², X², degrees of freedom and p-values; a p-value that would not be valid is refused, with the reasons.
+
+        Parameters
+        ----------
+        X : table
+            The rows the model was fitted to.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        n_bootstrap : int, default=0
+            Tables to draw from the model and refit; the share with a G² at least as large is a p-value for any table.
+        random_state : int, Generator, RandomState or None
+            Seed of the bootstrap; by default the estimator's own.
+        """
+        table, chunks = self._table(X, sample_weight)
+        if not all(isinstance(family, Categorical) for family in self.model_.families):
+            raise InputError(
+                "Some items are not categorical, so there is no table of counts to compare the model with."
+            )
+        found = goodness_of_fit(table, self.n_parameters_)
+        if n_bootstrap < 1:
+            return found
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        plan = Plan(
+            init=self.params_, stopping=Stopping(self.max_iter, 1e-9), accelerate=bool(self.accelerate), merge_rows=None
+        )
+        larger = 0
+        for stream in rng.spawn(n_bootstrap):
+            drawn = simulated(self.model_, self.params_, chunks, stream)
+            refit = learn(self.model_, self._executor(), drawn, plan)
+            again = goodness_of_fit(category_table(refit.model, refit.fit.params, drawn), self.n_parameters_)
+            larger += again.g2 >= found.g2
+        return replace(found, p_bootstrap=(larger + 1.0) / (n_bootstrap + 1.0), n_bootstrap=n_bootstrap)
+
+    def bivariate_residuals(self, X: Any, *, sample_weight: Any = None) -> pd.DataFrame:
+        """What the classes leave unexplained between each two items, the largest first (needs pandas).
+
+        The residual is Pearson's statistic of the two-way table per degree of freedom; above about 4, the two items
+        depend on one another within the classes.
+        """
+        import pandas as pd
+
+        names = self._block_feature_names()
+        rows = [
+            (names[r.first], names[r.second], r.chi_squared, r.df, r.per_df, r.n_rows)
+            for r in bivariate_residuals(self._table(X, sample_weight)[0])
+        ]
+        return pd.DataFrame(rows, columns=["item", "other item", "chi_squared", "df", "residual", "n_rows"])
+
+    def predicted_counts(self, X: Any, *, sample_weight: Any = None, all_cells: bool = False) -> pd.DataFrame:
+        """Observed and predicted counts of the patterns of answers, the most frequent first (needs pandas).
+
+        Parameters
+        ----------
+        X : table
+            Rows; those with missing answers are left out.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        all_cells : bool, default=False
+            Also the patterns that no row has.
+        """
+        import pandas as pd
+
+        table, _ = self._table(X, sample_weight)
+        patterns, observed = table.patterns()
+        if all_cells:
+            cells = table.all_cells()
+            place = np.ravel_multi_index(tuple(patterns.T), [t.shape[0] for t in table.tables])
+            wide = np.zeros(cells.shape[0])
+            wide[place] = observed
+            patterns, observed = cells, wide
+        expected = observed.sum() * table.probabilities(patterns)
+        names = self._block_feature_names()
+        columns: dict[str, Any] = {}
+        for j, position in enumerate(table.columns):
+            values = np.array(self.item_values_[names[position]], dtype=object)
+            columns[names[position]] = values[patterns[:, j]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residual = np.where(observed == expected, 0.0, (observed - expected) / np.sqrt(expected))
+        columns.update(observed=observed, expected=expected, residual=residual)
+        frame = pd.DataFrame(columns)
+        return frame.sort_values("observed", ascending=False, kind="stable").reset_index(drop=True)
+
+    # ---- tables
+    def item_probabilities(self) -> pd.DataFrame:
+        """The item-response probabilities, a row per item and value and a column per class (needs pandas)."""
+        import pandas as pd
+
+        index = [(item, value) for item, values in self.item_values_.items() for value in values]
+        table = np.concatenate([prob.T for prob in self.item_probabilities_.values()])
+        rows = pd.MultiIndex.from_tuples(index, names=["item", "value"])
+        return pd.DataFrame(table, index=rows, columns=pd.Index(self._class_labels(), name="class"))
+
+    def posterior(self, X: Any) -> pd.DataFrame:
+        """Posterior class probabilities and the modal class of each row (needs pandas)."""
+        import pandas as pd
+
+        proba = self.predict_proba(X)
+        labels = self._class_labels()
+        frame = pd.DataFrame(proba, columns=[f"P(class {label})" for label in labels])
+        frame["class"] = [labels[k] for k in self.predict(X)]
+        return frame
+
+    def summary(self) -> str:
+        """The analysis as text: item-response probabilities, class sizes, fit, classification, and notes."""
+        rows = [row for row in self._parameter_rows() if row.quantity != "probability"]
+        return latent_class_text(self, rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
