@@ -29,7 +29,7 @@ def answers(model: Any, X: Any) -> list[Any]:
 def assert_same_answers(one: Any, other: Any, X: Any, rtol: float = 1e-8) -> None:
     for a, b in zip(answers(one, X), answers(other, X), strict=True):
         assert_allclose(a, b, rtol=rtol, atol=1e-10)
-    if one.history_:
+    if one.history_ and other.history_:
         assert_allclose(one.history_[-1].objective, other.history_[-1].objective, rtol=1e-9)
 
 
