@@ -87,15 +87,12 @@ def word_counter(vocabulary: Sequence[str]) -> WordCounter:
 
 def _spans(documents: Sequence[str]) -> list[tuple[int, int]]:
     """Cut the documents into batches of about a million characters."""
-    spans, first, size = [], 0, 0
-    for i, document in enumerate(documents):
-        size += len(document)
-        if size >= BATCH_CHARACTERS:
-            spans.append((first, i + 1))
-            first, size = i + 1, 0
-    if first < len(documents):
-        spans.append((first, len(documents)))
-    return spans
+    if not documents:
+        return []
+    ends = np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)))
+    # A batch ends before the document in which another million is reached.
+    last = np.flatnonzero(np.diff(ends // BATCH_CHARACTERS, append=-1)) + 1
+    return list(zip([0, *last[:-1].tolist()], last.tolist(), strict=True))
 
 
 def _count(vocabulary: object, documents: Sequence[str], *, add: bool) -> _Batch:
@@ -106,7 +103,7 @@ def _count(vocabulary: object, documents: Sequence[str], *, add: bool) -> _Batch
             pieces.append(document.encode())
             continue
         characters = _characters()
-        special = any(capital in document for capital in SPECIAL_CAPITALS)
+        special = "Σ" in document or "İ" in document
         pieces.append((document.lower() if special else document).encode("utf-8", "surrogatepass"))
     text = b"".join(pieces)
     ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))

@@ -60,8 +60,9 @@ static uint64_t key_of(uint64_t seed, const uint8_t *word, ptrdiff_t n) {
     return mix(hash, key);
 }
 
-static uint64_t first_slot(const struct vocabulary *words, uint64_t key, ptrdiff_t n_bytes) {
-    return mix(mix(words->seed ^ (uint64_t)n_bytes, key), words->seed) & (words->n_slots - 1);
+/* The search for a word begins at the slot that this is the number of, modulo their number. */
+static uint64_t hash_of(const struct vocabulary *words, uint64_t key, ptrdiff_t n_bytes) {
+    return mix(mix(words->seed ^ (uint64_t)n_bytes, key), words->seed);
 }
 
 static ptrdiff_t word_start(const struct vocabulary *words, ptrdiff_t number) {
@@ -87,7 +88,7 @@ static int grow_slots(struct vocabulary *words) {
     words->n_slots = 2 * n_before;
     for (uint64_t b = 0; b < n_before; b++) {
         if (before[b].number == 0) continue;
-        uint64_t at = first_slot(words, before[b].key, before[b].n_bytes);
+        uint64_t at = hash_of(words, before[b].key, before[b].n_bytes) & (words->n_slots - 1);
         while (slots[at].number != 0) at = (at + 1) & (words->n_slots - 1);
         slots[at] = before[b];
     }
@@ -115,20 +116,27 @@ static int make_room(struct vocabulary *words, ptrdiff_t n_bytes) {
     return 1;
 }
 
-ptrdiff_t softcount_word_number(struct vocabulary *words, const uint8_t *word, ptrdiff_t n_bytes, int add) {
-    uint64_t key = key_of(words->seed, word, n_bytes), at = first_slot(words, key, n_bytes);
+/* The number of a word whose key and hash are known. */
+static ptrdiff_t number_of(struct vocabulary *words, const uint8_t *word, ptrdiff_t n_bytes, uint64_t key,
+                           uint64_t hash, int add) {
+    uint64_t at = hash & (words->n_slots - 1);
     for (; words->slots[at].number != 0; at = (at + 1) & (words->n_slots - 1))
         if (is_its_slot(words, &words->slots[at], key, word, n_bytes)) return (ptrdiff_t)words->slots[at].number - 1;
     if (!add) return -1;
     if (words->n_words == INT32_MAX || n_bytes > INT32_MAX || !make_room(words, n_bytes)) return -2;
     /* The slots may have moved. */
-    for (at = first_slot(words, key, n_bytes); words->slots[at].number != 0;) at = (at + 1) & (words->n_slots - 1);
+    for (at = hash & (words->n_slots - 1); words->slots[at].number != 0;) at = (at + 1) & (words->n_slots - 1);
     ptrdiff_t number = words->n_words++, start = word_start(words, number);
     memcpy(words->bytes + start, word, (size_t)n_bytes);
     words->ends[number] = start + n_bytes;
     struct slot slot = {key, (uint32_t)number + 1, (uint32_t)n_bytes};
     words->slots[at] = slot;
     return number;
+}
+
+ptrdiff_t softcount_word_number(struct vocabulary *words, const uint8_t *word, ptrdiff_t n_bytes, int add) {
+    uint64_t key = key_of(words->seed, word, n_bytes);
+    return number_of(words, word, n_bytes, key, hash_of(words, key, n_bytes), add);
 }
 
 /* ---- the text ---- */
@@ -148,6 +156,10 @@ static int32_t decode(const uint8_t *text, ptrdiff_t at, ptrdiff_t end, ptrdiff_
     ptrdiff_t n = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     *n_bytes = 1;
     if (first < 0xc2 || first > 0xf4 || at + n > end) return -1;
+    if (n == 2 && (text[at + 1] & 0xc0) == 0x80) { /* most letters of most alphabets */
+        *n_bytes = 2;
+        return (first & 0x1f) << 6 | (text[at + 1] & 0x3f);
+    }
     int32_t code = first & (0x7f >> n);
     for (ptrdiff_t i = 1; i < n; i++) {
         if ((text[at + i] & 0xc0) != 0x80) return -1;
@@ -164,19 +176,25 @@ static ptrdiff_t encode(uint32_t code, uint8_t *to) {
         to[0] = (uint8_t)code;
         return 1;
     }
-    ptrdiff_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (code < 0x800) {
+        to[0] = (uint8_t)(0xc0 | code >> 6);
+        to[1] = (uint8_t)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    ptrdiff_t n = code < 0x10000 ? 3 : 4;
     for (ptrdiff_t i = n - 1; i > 0; i--, code >>= 6) to[i] = (uint8_t)(0x80 | (code & 0x3f));
     to[0] = (uint8_t)((0xf00 >> n & 0xff) | code);
     return n;
 }
 
-/* A word in the making, in lower case. */
+/* A word in lower case, with its key and hash once it is complete. */
 struct word {
     uint8_t *bytes;
     ptrdiff_t n_bytes, n_characters;
+    uint64_t key, hash;
 };
 
-/* Append the word characters from text[at] on. The answer is where the character after the one that ended the word
+/* Read the word characters from text[at] on. The answer is where the character after the one that ended the word
  * begins: it is no word character itself. */
 static ptrdiff_t read_word(const struct documents *documents, ptrdiff_t at, ptrdiff_t end, struct word *word) {
     const uint8_t *text = documents->text;
@@ -199,6 +217,27 @@ static ptrdiff_t read_word(const struct documents *documents, ptrdiff_t at, ptrd
         word->n_characters++;
     }
     return at;
+}
+
+/* Read up to WORDS_AHEAD words, and ask for the memory in which each will be looked up: by the time the last one is
+ * read, the first one's is there. */
+enum { WORDS_AHEAD = 32 };
+
+static ptrdiff_t read_words(const struct vocabulary *words, const struct documents *documents, ptrdiff_t *at,
+                            ptrdiff_t end, uint8_t *room, struct word *word) {
+    ptrdiff_t n = 0;
+    while (*at < end && n < WORDS_AHEAD) {
+        word[n].bytes = room;
+        *at = read_word(documents, *at, end, &word[n]);
+        if (word[n].n_characters < 2) continue;
+        word[n].key = key_of(words->seed, word[n].bytes, word[n].n_bytes);
+        word[n].hash = hash_of(words, word[n].key, word[n].n_bytes);
+#if defined(__GNUC__) || defined(__clang__)
+        __builtin_prefetch(&words->slots[word[n].hash & (words->n_slots - 1)]);
+#endif
+        room += word[n++].n_bytes;
+    }
+    return n;
 }
 
 /* One entry for each different word of a row. `last_entry` remembers where a word's latest entry is; whether that is
@@ -237,23 +276,25 @@ ptrdiff_t softcount_count_tokens(struct vocabulary *words, const struct document
                                  struct token_counts *out) {
     ptrdiff_t n_bytes = documents->n == 0 ? 0 : (ptrdiff_t)documents->ends[documents->n - 1], room = 0;
     /* In lower case a character of two bytes may have three. */
-    struct word word = {(uint8_t *)malloc(2 * (size_t)n_bytes + 4), 0, 0};
+    uint8_t *letters = (uint8_t *)malloc(2 * (size_t)n_bytes + 4);
     int32_t *last_entry = fit_entries(NULL, &room, words);
     struct row row = {out, 0, 0};
-    int failed = !word.bytes || !last_entry;
+    int failed = !letters || !last_entry;
     for (ptrdiff_t i = 0, at = 0; i < documents->n && !failed; i++) {
         row.start = row.n;
         while (at < documents->ends[i] && !failed) {
-            at = read_word(documents, at, (ptrdiff_t)documents->ends[i], &word);
-            if (word.n_characters < 2) continue;
-            ptrdiff_t number = softcount_word_number(words, word.bytes, word.n_bytes, add);
-            if (number >= room) last_entry = fit_entries(last_entry, &room, words);
-            failed = number == -2 || !last_entry;
-            if (number >= 0 && !failed) count_word(&row, last_entry, number);
+            struct word word[WORDS_AHEAD];
+            ptrdiff_t n = read_words(words, documents, &at, (ptrdiff_t)documents->ends[i], letters, word);
+            for (ptrdiff_t w = 0; w < n && !failed; w++) {
+                ptrdiff_t number = number_of(words, word[w].bytes, word[w].n_bytes, word[w].key, word[w].hash, add);
+                if (number >= room) last_entry = fit_entries(last_entry, &room, words);
+                failed = number == -2 || !last_entry;
+                if (number >= 0 && !failed) count_word(&row, last_entry, number);
+            }
         }
         out->row_ends[i] = row.n;
     }
-    free(word.bytes);
+    free(letters);
     free(last_entry);
     return failed ? -2 : row.n;
 }

@@ -44,6 +44,8 @@ def check_documents(documents: Sequence[str]) -> None:
     """Raise TypeError for a single text, or for an element that is not one."""
     if isinstance(documents, str):
         raise TypeError("documents is a single text, expected a sequence of texts.")
+    if set(map(type, documents)) <= {str}:
+        return
     for i, document in enumerate(documents):
         if not isinstance(document, str):
             raise TypeError(f"documents[{i}] is of type {type(document).__name__}, expected str.")
