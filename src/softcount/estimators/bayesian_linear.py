@@ -25,6 +25,7 @@ from softcount.core.counts import Counts
 from softcount.core.execute import ThreadExecutor
 from softcount.core.glm_families import GaussianFamily
 from softcount.core.normal_equations import Design
+from softcount.estimators._saving import Savable
 from softcount.estimators.bayesian_prior import check_noise, read_prior
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
 from softcount.estimators.glm_inputs import check_finite, column_names, read_table, read_target
@@ -48,7 +49,7 @@ class PosteriorDraws(NamedTuple):
     noise_variance: FloatArray
 
 
-class BayesianLinearRegression(RegressorMixin, BaseEstimator):
+class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
     r"""Linear regression with a normal prior: posterior, predictive distribution and evidence from one pass.
 
     .. math:: y_i = x_i^\top w + b + \varepsilon_i, \qquad \varepsilon_i \sim N(0, \sigma^2), \qquad

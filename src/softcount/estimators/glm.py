@@ -18,6 +18,7 @@ from softcount.core.glm_inference import CovarianceKind, DispersionKind, GLMInfe
 from softcount.core.glm_start import null_deviance
 from softcount.core.links import Link, resolve_link
 from softcount.core.progress import step_printer
+from softcount.estimators._saving import Savable
 from softcount.estimators.glm_answers import GLMAnswers
 from softcount.estimators.glm_formula import FormulaFit, fit_formula
 from softcount.estimators.glm_inputs import ReadData, column_names, read_data, read_offset, read_table
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["GLM"]
 
 
-class GLM(GLMAnswers, RegressorMixin, BaseEstimator):
+class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     r"""Generalized linear model: the mean of ``y`` is a function of a linear predictor.
 
     .. math:: g(\mu_i) = x_i^\top \beta + o_i, \qquad

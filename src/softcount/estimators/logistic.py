@@ -18,6 +18,7 @@ from softcount.core.logistic.fit import LogisticFit, LogisticProblem, fit_logist
 from softcount.core.logistic.inference import LogisticInference, infer, is_affordable, symmetric
 from softcount.core.logistic.methods import Solver
 from softcount.core.progress import step_printer
+from softcount.estimators._saving import Savable
 from softcount.estimators.glm_inputs import column_names, read_table
 from softcount.estimators.logistic_answers import LogisticAnswers
 from softcount.estimators.logistic_inputs import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["LogisticRegression"]
 
 
-class LogisticRegression(LogisticAnswers, SparseCoefMixin, ClassifierMixin, BaseEstimator):
+class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMixin, BaseEstimator):
     r"""Logistic regression, binary and softmax: the discriminative twin of naive Bayes.
 
     .. math:: P(y = 1 \mid x) = \sigma(x^\top w + b), \qquad

@@ -19,10 +19,31 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount.persist.container import read_container, write_container
-from softcount.persist.registry import FORMAT, class_of, is_estimator, make_object, names_of_classes, skip_field
+from softcount.persist.registry import (
+    FORMAT,
+    class_of,
+    estimator_names,
+    is_estimator,
+    make_object,
+    names_of_classes,
+    skip_field,
+)
+from softcount.persist.soundness import check_sound
 from softcount.persist.tree import flatten, rebuild
 
 __all__ = ["load", "save"]
+
+#: What putting together the parts of a damaged or forged file can raise.
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -76,11 +97,21 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{os.fspath(path)!r} has the format {version!r}; this version of softcount reads formats 1 to {FORMAT}. "
             "Upgrade softcount to read it."
         )
-    content = rebuild(document.get("content"), arrays, make_object, class_of)
-    if not isinstance(content, dict):
-        raise InputError(f"{os.fspath(path)!r} holds no estimator.")
-    estimator = make_object(str(document.get("estimator")), content)
-    return _completed(estimator)
+    name = document.get("estimator")
+    if name not in estimator_names():
+        raise InputError(f"{os.fspath(path)!r} holds a {name!r}, which is no estimator of this version of softcount.")
+    try:
+        content = rebuild(document.get("content"), arrays, make_object, class_of)
+        if not isinstance(content, dict):
+            raise InputError(f"{os.fspath(path)!r} holds no estimator.")
+        return check_sound(_completed(make_object(name, content)))
+    except InputError:
+        raise
+    except _FAULTS as error:
+        raise InputError(
+            f"{os.fspath(path)!r} is no sound softcount model: its parts do not fit together "
+            f"({type(error).__name__}: {error})."
+        ) from None
 
 
 def _completed(estimator: Any) -> Any:

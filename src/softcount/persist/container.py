@@ -117,7 +117,7 @@ def _parse(text: bytes, path: Any) -> dict[str, Any]:
 
     try:
         value = json.loads(text.decode("utf-8"), object_pairs_hook=once, parse_constant=no_constant)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{os.fspath(path)!r} is no softcount model: its header cannot be read ({error}).") from None
     if not isinstance(value, dict):
         raise InputError(f"{os.fspath(path)!r} is no softcount model: its header is a {type(value).__name__}.")
@@ -149,7 +149,14 @@ def _check_entry(name: str, entry: Any, n_bytes: int, path: Any) -> tuple[str, l
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise fault
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if dtype not in _TYPES or not _whole(shape) or not _whole(offsets) or len(offsets) != 2 or len(shape) > 8:
+    if (
+        not isinstance(dtype, str)
+        or dtype not in _TYPES
+        or not _whole(shape)
+        or not _whole(offsets)
+        or len(offsets) != 2
+        or len(shape) > 8
+    ):
         raise fault
     begin, end = offsets
     if not 0 <= begin <= end <= n_bytes:

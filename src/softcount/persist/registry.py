@@ -4,46 +4,72 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from softcount._errors import InputError
 
-__all__ = ["class_of", "is_estimator", "make_object", "names_of_classes", "skip_field"]
+__all__ = ["class_of", "estimator_names", "is_estimator", "make_object", "names_of_classes", "skip_field"]
 
 #: Version of the format. Files of all earlier versions stay readable.
 FORMAT = 1
 
 
+#: Estimators that are not among the public names, and the module that defines each.
+OTHER_ESTIMATORS = {"TableClassifier": "softcount.estimators.table"}
+
+
 @cache
 def value_classes() -> dict[str, type]:
-    """What fitted estimators are made of."""
+    """What fitted estimators are made of, by the name it has in files."""
+    from softcount.core import glm_families, links
     from softcount.core.calibration import Calibration
+    from softcount.core.classification import Classification
     from softcount.core.counts import Counts
+    from softcount.core.goodness import Goodness
     from softcount.core.iterate import Step
     from softcount.core.mixture import MixtureModel, MixtureParams
     from softcount.core.verdict import Verdict
     from softcount.estimators._columns import ColumnPlan, TablePlan
-    from softcount.families import FAMILIES
-    from softcount.families.columns import PseudoCounts
-    from softcount.families.gaussian import MomentPrior
+    from softcount.estimators.table.evaluation import Evaluation, Reliability
+    from softcount.estimators.table.settings import Setting
+    from softcount.estimators.table.text import TextCounter, TextOptions, Vocabulary
+    from softcount.estimators.table.treatment import Treatment
+    from softcount.families import FAMILIES, priors
     from softcount.families.statistics import Moments, Sums
+    from softcount.inputs.roles import ColumnRole
 
     plain = [
         Calibration,
+        Classification,
         ColumnPlan,
+        ColumnRole,
         Counts,
+        Evaluation,
+        Goodness,
         MixtureModel,
         MixtureParams,
-        MomentPrior,
         Moments,
-        PseudoCounts,
+        priors.MomentPrior,
+        priors.PseudoCounts,
+        Reliability,
+        Setting,
         Step,
         Sums,
         TablePlan,
+        TextCounter,
+        TextOptions,
+        Treatment,
         Verdict,
+        Vocabulary,
     ]
     found: dict[str, type] = {cls.__name__: cls for cls in plain}
     found.update({cls.__name__: cls for cls in FAMILIES.values()})
+    # Some priors, families of linear models and links share their names with distributions.
+    densities = (priors.Beta, priors.Dirichlet, priors.Gamma, priors.NormalInverseGamma, priors.NormalInverseWishart)
+    found.update({f"prior.{cls.__name__}": cls for cls in densities})
+    found.update({f"glm.{cls.__name__}": cls for cls in glm_families.FAMILIES.values()})
+    found.update({f"link.{cls.__name__}": cls for cls in map(type, links.LINKS.values())})
     return found
 
 
@@ -54,14 +80,14 @@ def names_of_classes() -> dict[type, str]:
 
 def skip_field(cls: type, field: str) -> bool:
     """Fields that follow from others: prepared tables, which are made anew."""
-    return cls.__name__ == "MixtureParams" and field == "scorers"
+    return (cls.__name__ == "MixtureParams" and field == "scorers") or (
+        cls.__name__ == "TextCounter" and field == "_prepared"
+    )
 
 
 def class_of(name: str) -> type:
     """A registered class."""
-    import softcount
-
-    if name in softcount.ESTIMATORS:
+    if name in estimator_names():
         return estimator_class(name)
     found = value_classes().get(name)
     if found is None:
@@ -73,31 +99,40 @@ def class_of(name: str) -> type:
 
 
 def estimator_class(name: str) -> type:
-    """The estimator of that public name."""
+    """The estimator of that name."""
     import softcount
 
-    found: type = getattr(softcount, name)
+    if name in OTHER_ESTIMATORS:
+        found: type = getattr(import_module(OTHER_ESTIMATORS[name]), name)
+        return found
+    try:
+        found = getattr(softcount, name)
+    except ImportError:
+        raise InputError(f"The model file holds a {name}, which this version of softcount does not have.") from None
     return found
+
+
+def estimator_names() -> tuple[str, ...]:
+    """The estimators that a model file may hold."""
+    import softcount
+
+    return (*softcount.ESTIMATORS, *OTHER_ESTIMATORS)
 
 
 def is_estimator(value: Any) -> bool:
     """Whether a value is an estimator that can be saved."""
-    import softcount
-
     name = type(value).__name__
-    return name in softcount.ESTIMATORS and type(value) is estimator_class(name)
+    return name in estimator_names() and type(value) is estimator_class(name)
 
 
 def make_object(name: str, fields: dict[str, Any]) -> Any:
     """An instance of a registered class with these fields."""
-    import softcount
-
     cls = class_of(name)
-    if name in softcount.ESTIMATORS:
+    if name in estimator_names():
         return _make_estimator(cls, fields)
     known: set[str]
     if dataclasses.is_dataclass(cls):
-        known = {field.name for field in dataclasses.fields(cls)}
+        known = {field.name for field in dataclasses.fields(cls) if field.init}
     else:
         known = set(getattr(cls, "_fields", ()))
     unknown = sorted(set(fields) - known)

@@ -2,8 +2,8 @@
 
 A fitted estimator is a tree of numbers, strings, lists, dictionaries, arrays and a fixed set of small classes
 (families, priors, plans, statistics). :func:`flatten` writes the tree as JSON with the arrays set apart, and
-:func:`rebuild` reads it. Only classes named in :mod:`softcount.persist.registry` are ever made: nothing is imported or called because
-a file says so.
+:func:`rebuild` reads it. Only classes named in :mod:`softcount.persist.registry` are ever made: nothing is imported or
+called because a file says so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ Arrays = dict[str, NDArray[Any]]
 #: Deeper trees than this are no model of ours.
 DEEPEST = 32
 _PLAIN_KINDS = "biuf"
+#: How many times longer than its texts together an array of them may be.
+LONGEST_PADDING = 1_000
 
 
 def flatten(value: Any, names: Mapping[type, str], skip: Callable[[type, str], bool]) -> tuple[Any, Arrays]:
@@ -182,12 +184,21 @@ class _Reader:
 
     def _read_objects(self, content: Any, depth: int) -> NDArray[Any]:
         shape, items = content["shape"], self.read(content["items"], depth + 1)
-        if not isinstance(items, list) or math.prod(shape) != len(items):
+        if not isinstance(items, list) or not _is_shape(shape) or math.prod(shape) != len(items):
             raise InputError("The model file holds a malformed array of objects.")
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
         if content["dtype"] == "str":
+            # Every item takes the room of the longest.
+            if not all(isinstance(item, str) for item in items):
+                raise InputError("The model file holds a malformed array of texts.")
+            longest, total = max(map(len, items), default=0), sum(map(len, items))
+            if longest * len(items) > LONGEST_PADDING * (total + len(items) + 1000):
+                raise InputError(
+                    "The model file holds an array of texts that would take far more memory than the file."
+                )
             return np.array(items, dtype=np.str_).reshape(shape)
+        array = np.empty(len(items), dtype=object)
+        for i, item in enumerate(items):
+            array[i] = item
         return array.reshape(shape)
 
     def _read_csr_array(self, content: Any, depth: int) -> Any:
@@ -215,6 +226,10 @@ class _Reader:
 
     def _read_dict(self, content: Any, depth: int) -> dict[Any, Any]:
         return {self.read(key, depth + 1): self.read(item, depth + 1) for key, item in content}
+
+
+def _is_shape(shape: Any) -> bool:
+    return isinstance(shape, list) and len(shape) <= 8 and all(type(n) is int and 0 <= n < 2**62 for n in shape)
 
 
 _FORMS = {"int", "float", "array", "objects", "csr_array", "csr_matrix", "type", "tuple", "set", "dict"}

@@ -1,0 +1,5 @@
+"""``python -m softcount.cli``."""
+
+from softcount.cli import main
+
+main()

@@ -1,0 +1,65 @@
+"""``softcount info``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softcount.cli.console import Console
+from softcount.cli.options import output_options
+from softcount.cli.outcomes import ExitCode
+
+__all__ = ["command"]
+
+SCHEMA = "softcount.info/1"
+
+
+@click.command("info", short_help="Show what is in a model file.")
+@click.argument("model")
+@output_options
+def command(model: str, **options: Any) -> int:
+    """Show what MODEL was learned from, how good it was found to be, and the fingerprint of the file."""
+    from softcount.cli import presenting
+    from softcount.cli.models import load_model, sha256_of
+    from softcount.cli.wording import shortened
+    from softcount.estimators.table import TableClassifier
+
+    console = Console(quiet=options["quiet"], as_json=options["as_json"])
+    estimator = load_model(model)
+    content: dict[str, Any] = {
+        "model": model,
+        "estimator": type(estimator).__name__,
+        "bytes": Path(model).stat().st_size,
+        "sha256": sha256_of(model),
+    }
+    console.line(f"estimator    {content['estimator']}")
+    console.line(f"file         {content['bytes']:,} bytes, sha256 {content['sha256']}")
+    if not isinstance(estimator, TableClassifier):
+        console.document(SCHEMA, content)
+        console.note("This model was saved from Python; load it there with softcount.load.")
+        return ExitCode.OK
+    names = [str(name) for name in estimator.classes_]
+    content |= {
+        "label": estimator.origin_["label"],
+        "n_rows": estimator.origin_["n_rows"],
+        "classes": names,
+        "columns": presenting.columns_content(estimator),
+        "event_model": estimator.setting_.event_model,
+        "alpha": estimator.setting_.alpha,
+        "unlabeled": estimator.unlabeled_use_,
+        "converged": bool(estimator.converged_),
+        "evaluation": presenting.evaluation_content(estimator.evaluation_, names),
+    }
+    console.document(SCHEMA, content)
+    console.line(f"learned from {content['n_rows']:,} rows, labels in {shortened(content['label'], 40)!r}")
+    console.line(f"classes      {shortened(', '.join(names), 64)}")
+    console.line(f"words        {content['event_model']}, smoothing {content['alpha']:g}")
+    if estimator.evaluation_ is not None:
+        for line in presenting.evaluation_lines(estimator.evaluation_, "held out in training"):
+            console.line(line)
+    console.line()
+    for line in presenting.column_lines(estimator):
+        console.line(line)
+    return ExitCode.OK

@@ -1,0 +1,40 @@
+"""``softcount top``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from softcount.cli.console import Console
+from softcount.cli.options import output_options
+from softcount.cli.outcomes import ExitCode
+
+__all__ = ["command"]
+
+SCHEMA = "softcount.top/1"
+
+
+@click.command("top", short_help="Show what speaks for each class.")
+@click.argument("model")
+@click.option("-k", "--most", type=click.IntRange(1), default=20, show_default=True, help="How many per class.")
+@output_options
+def command(model: str, **options: Any) -> int:
+    """Show the words, values and columns of MODEL that tell each class from the others.
+
+    The score is the feature's share of the divergence of the class from the other classes, in nats.
+    """
+    from softcount.cli import presenting
+    from softcount.cli.models import load_table_classifier
+    from softcount.cli.wording import shortened, table_lines
+
+    console = Console(quiet=options["quiet"], as_json=options["as_json"])
+    classifier = load_table_classifier(model)
+    console.document(SCHEMA, {"model": model, "top": presenting.top_content(classifier, options["most"])})
+    for index, (name, top) in enumerate(classifier.top_features(options["most"]).items()):
+        if index:
+            console.line()
+        rows = [(shortened(feature, 48), f"{score:.4f}") for feature, score in top]
+        for line in table_lines((shortened(name, 48), "score"), rows):
+            console.line(line)
+    return ExitCode.OK

@@ -1,0 +1,228 @@
+"""``softcount train``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from softcount.cli.console import Console
+from softcount.cli.options import data_options, output_options, with_options
+from softcount.cli.outcomes import ExitCode, UsageFault
+
+if TYPE_CHECKING:
+    from softcount.cli.settings import TrainSettings
+    from softcount.cli.training import LabeledTable
+    from softcount.estimators.table import TableClassifier
+
+__all__ = ["command"]
+
+SCHEMA = "softcount.train/1"
+SHOWN_SUSPECTS = 5
+
+_model_options = with_options(
+    click.option("--config", metavar="FILE", help="TOML file with any of these settings."),
+    click.option("--role", "roles", metavar="COLUMN=ROLE", multiple=True,
+                 help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable."),
+    click.option("--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable."),
+    click.option("--words", metavar="A-B", help="Count runs of A to B words; none counts no words. [default: 1]"),
+    click.option("--characters", metavar="A-B", help="Count runs of A to B characters as well. [default: none]"),
+    click.option("--stop-words", metavar="FILE", help="Words to leave out, one per line."),
+    click.option("--min-rows", type=click.IntRange(1), help="Count words that occur in as many rows. [default: 1]"),
+    click.option("--most-words", type=click.IntRange(1), help="Count the commonest words only."),
+    click.option("--hashed", type=click.IntRange(2, 2**24), help="Spread words over as many columns: memory is fixed."),
+    click.option("--event-model", type=click.Choice(["auto", "multinomial", "bernoulli"]),
+                 help="Count words, or only whether they occur. [default: auto, by cross-validation]"),
+    click.option("--alpha", metavar="NUMBER", help="Smoothing. [default: auto, by cross-validation]"),
+    click.option("--unlabeled", metavar="WEIGHT",
+                 help="Weight of rows without a label; 0 leaves them out. [default: auto, by cross-validation]"),
+    click.option("--calibrate", type=click.Choice(["auto", "none", "temperature", "isotonic"]),
+                 help="How probabilities are calibrated. [default: auto]"),
+    click.option("--missing", metavar="TEXT", multiple=True, help="One more text that means a missing value."),
+)  # fmt: skip
+
+
+@click.command("train", short_help="Learn a model.")
+@click.argument("data", nargs=-1, required=True)
+@click.option("-l", "--label", metavar="COLUMN", help="The column with the labels; empty cells are rows to be labeled.")
+@click.option("-o", "--output", metavar="FILE", help="The model file. [default: like DATA, ending in .softcount]")
+@data_options
+@_model_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of random choices.")
+@click.option("--jobs", type=click.IntRange(1), help="Threads. [default: all cores]")
+@click.option("--strict", is_flag=True, help="Exit with 4 if the fit has not converged.")
+@click.option("--dry-run", is_flag=True, help="Say what the columns are taken for, and stop.")
+@output_options
+def command(data: tuple[str, ...], **options: Any) -> int:
+    """Learn a model from DATA, of which some rows have a label.
+
+    DATA is a CSV, JSONL or Parquet file, a folder of .txt files (subfolders are labels), an mbox file or a Maildir; "-"
+    reads standard input. Rows without a label are used where cross-validation says they help.
+    """
+    from softcount.cli.training import fit, read_labeled
+
+    console = Console(quiet=options["quiet"], as_json=options["as_json"])
+    settings = _settings(options)
+    output = options["output"] or _model_path(data[0])
+    if Path(output).resolve() in [Path(path).resolve() for path in data]:
+        raise UsageFault(f"{output}: the model would replace the data; give another name with -o.")
+    if not Path(output).resolve().parent.is_dir():
+        raise UsageFault(f"{output}: there is no folder {str(Path(output).parent)!r}.")
+    with console.progress("reading") as progress:
+        table = read_labeled(
+            data,
+            settings,
+            progress,
+            kind=options["kind"],
+            delimiter=_tab(options["delimiter"]),
+            encoding=options["encoding"],
+        )
+    if options["dry_run"]:
+        return _tell_columns(table, settings, console)
+    model = fit(table, settings, console, seed=options["seed"], n_jobs=options["jobs"])
+    model.save(output)
+    _tell(model, table, output, console)
+    if not model.converged_:
+        console.note("The fit has not converged: more iterations would still change it.")
+        return ExitCode.NOT_CONVERGED if options["strict"] else ExitCode.OK
+    return ExitCode.OK
+
+
+def _settings(options: dict[str, Any]) -> TrainSettings:
+    from softcount.cli.settings import TrainSettings, read_number, read_settings, read_span
+    from softcount.inputs.roles import ROLES
+
+    settings = TrainSettings() if options["config"] is None else read_settings(options["config"])
+    columns = dict.fromkeys(options["ignored"], "ignore")
+    for text in options["roles"]:
+        name, mark, role = text.rpartition("=")
+        if not mark or role not in ROLES:
+            raise UsageFault(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
+        columns[name] = role
+    told: dict[str, Any] = {
+        name: options[name]
+        for name in ("label", "min_rows", "most_words", "hashed", "event_model", "calibrate")
+        if options[name] is not None
+    }
+    for name in ("alpha", "unlabeled"):
+        if options[name] is not None:
+            told[name] = read_number(options[name], f"--{name}")
+    if options["stop_words"] is not None:
+        try:
+            told["stop_words"] = tuple(Path(options["stop_words"]).read_text(encoding="utf-8").lower().split())
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageFault(f"--stop-words {options['stop_words']}: cannot be read ({error}).") from None
+    settings = settings.changed(columns=columns, missing=options["missing"] or None, **told)
+    # None is a value of these: no runs of that kind.
+    spans = {
+        name: read_span(options[name], f"--{name}") for name in ("words", "characters") if options[name] is not None
+    }
+    return settings.with_spans(**spans)
+
+
+def _tab(delimiter: str | None) -> str | None:
+    return "\t" if delimiter in ("\\t", "tab") else delimiter
+
+
+def _model_path(data: str) -> str:
+    if data == "-":
+        return "model.softcount"
+    place = Path(data.rstrip("/\\"))
+    return str(place.with_suffix(".softcount") if place.suffix and not place.is_dir() else f"{place}.softcount")
+
+
+def _tell_columns(table: LabeledTable, settings: TrainSettings, console: Console) -> int:
+    from softcount.cli.wording import shortened, table_lines
+    from softcount.inputs.cells import MISSING_MARKS
+    from softcount.inputs.roles import decide_roles
+
+    marks = MISSING_MARKS | set(settings.missing)
+    roles = decide_roles(table.table.columns, settings.columns, marks, where=table.table.where)
+    rows = [(shortened(r.name, 24), r.role, shortened(r.reason, 48)) for r in roles]
+    for line in table_lines(("column", "taken for", "because"), rows, numbers_from=3):
+        console.line(line)
+    content = [{"name": r.name, "role": r.role, "reason": r.reason} for r in roles]
+    counts = dict(Counter(label for label in table.labels if label is not None))
+    console.document("softcount.columns/1", {"label": table.label_name, "labels": counts, "columns": content})
+    return ExitCode.OK
+
+
+def _tell(model: TableClassifier, table: LabeledTable, output: str, console: Console) -> None:
+    from softcount.cli import presenting
+    from softcount.cli.models import sha256_of
+    from softcount.cli.wording import command_line, printable
+
+    counts = Counter(label for label in table.labels if label is not None)
+    n_labeled = sum(counts.values())
+    names = [str(name) for name in model.classes_]
+    verdict = None if model.unlabeled_verdict_ is None else str(model.unlabeled_verdict_)
+    found = model.evaluation_
+    console.document(
+        SCHEMA,
+        {
+            "model": output,
+            "sha256": sha256_of(output),
+            "label": table.label_name,
+            "n_rows": table.table.n_rows,
+            "n_labeled": n_labeled,
+            "labels": dict(counts),
+            "columns": presenting.columns_content(model),
+            "event_model": model.setting_.event_model,
+            "alpha": model.setting_.alpha,
+            "unlabeled": {"use": model.unlabeled_use_, "verdict": verdict},
+            "converged": bool(model.converged_),
+            "n_iter": int(model.n_iter_),
+            "evaluation": presenting.evaluation_content(found, names),
+            "suspects": _suspects(model, table),
+            "top": presenting.top_content(model, 10),
+        },
+    )
+    unlabeled = table.table.n_rows - n_labeled
+    console.heading(f"{table.table.n_rows:,} rows, {n_labeled:,} with a label, {unlabeled:,} without")
+    for line in [*presenting.class_lines(counts), "", *presenting.column_lines(model), ""]:
+        console.note(line)
+    if found is None:
+        console.note("No label could be held out, so nobody knows how good the model is. Label more rows.")
+    else:
+        console.heading("How good it is")
+        lines = [*presenting.evaluation_lines(found, "held out"), "", *presenting.confusion_lines(found, names)]
+        for line in lines:
+            console.note(line)
+    if verdict is not None:
+        console.note()
+        console.note(verdict)
+    console.note()
+    console.heading("What speaks for each class")
+    for line in presenting.top_lines(model, 8):
+        console.note(line)
+    suspects = _suspects(model, table)[:SHOWN_SUSPECTS]
+    if suspects:
+        console.note()
+        console.heading("Labels that look wrong")
+        for s in suspects:
+            console.note(
+                f"{s['where']}: labeled {s['label']!r}, but {s['predicted']!r} with {s['doubt']:.3f} against it"
+            )
+    console.note()
+    console.line(printable(f"Model written to {output}"))
+    console.note(f"Next: {command_line('softcount', 'predict', output, 'NEW.csv', '-o', 'predictions.csv')}")
+
+
+def _suspects(model: TableClassifier, table: LabeledTable) -> list[dict[str, Any]]:
+    """Rows whose held-out prediction contradicts their label with a probability above nine in ten."""
+    found = model.evaluation_
+    if found is None:
+        return []
+    answers = zip(found.suspect_rows.tolist(), found.suspect_codes.tolist(), found.suspect_doubt.tolist(), strict=True)
+    return [
+        {
+            "where": table.table.where(row),
+            "label": table.labels[row],
+            "predicted": str(model.classes_[code]),
+            "doubt": doubt,
+        }
+        for row, code, doubt in answers
+        if doubt > 0.9
+    ]

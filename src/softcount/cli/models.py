@@ -1,0 +1,43 @@
+"""Model files on the command line."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softcount.cli.outcomes import BadData, UsageFault
+
+if TYPE_CHECKING:
+    from softcount.estimators.table import TableClassifier
+
+__all__ = ["load_model", "load_table_classifier", "sha256_of"]
+
+
+def load_model(path: str) -> Any:
+    """Any estimator in a model file."""
+    from softcount.cli.readers.sources import similar_file
+    from softcount.persist import load
+
+    if not Path(path).is_file():
+        raise BadData(f"{path}: there is no such model file{similar_file(Path(path))}")
+    return load(path)
+
+
+def load_table_classifier(path: str) -> TableClassifier:
+    """A model that ``softcount train`` made."""
+    from softcount.estimators.table import TableClassifier
+
+    model = load_model(path)
+    if not isinstance(model, TableClassifier):
+        raise UsageFault(
+            f"{path}: this is a {type(model).__name__}, which was saved from Python and has to be used there; the "
+            "command line works with models that 'softcount train' made."
+        )
+    return model
+
+
+def sha256_of(path: str) -> str:
+    """The fingerprint of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,154 @@
+"""CSV files: delimiter and encoding found out, every row checked, errors that name the line."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from softcount.cli.outcomes import BadData, UsageFault
+from softcount.inputs.raw_table import RawTable
+
+__all__ = ["read_csv"]
+
+DELIMITERS = ",;\t|"
+SNIFFED = 64 * 1024
+#: A piece ends after this many rows or characters, so that memory stays bounded.
+PIECE_ROWS = 20_000
+PIECE_CHARACTERS = 8_000_000
+#: Longest field that is read.
+LONGEST_FIELD = 2**30
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+
+
+def read_csv(
+    file: BinaryIO, path: str, *, delimiter: str | None = None, encoding: str | None = None
+) -> Iterator[RawTable]:
+    """The table in pieces; places are line numbers.
+
+    Parameters
+    ----------
+    file : buffered binary file
+    path : str
+        For messages.
+    delimiter, encoding : str, optional
+        By default told from the start of the file: UTF-8 unless a byte order mark says otherwise.
+    """
+    buffered: Any = file
+    start = buffered.peek(SNIFFED)
+    chosen = encoding or next((name for bom, name in _BOMS if start.startswith(bom)), "utf-8")
+    try:
+        text = io.TextIOWrapper(buffered, encoding=chosen, newline="")
+    except LookupError:
+        raise UsageFault(f"There is no encoding {chosen!r}. Try utf-8, latin-1, cp1252 or utf-16.") from None
+    if delimiter is not None and len(delimiter) != 1:
+        raise UsageFault(f"The delimiter is {delimiter!r}; give one character, or \\t for a tab.")
+    mark = delimiter or _find_delimiter(start.decode(chosen, "replace"))
+    csv.field_size_limit(min(LONGEST_FIELD, sys.maxsize))
+    reader = csv.reader(text, delimiter=mark, strict=True)
+    try:
+        yield from _pieces(reader, path, mark)
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise BadData(
+            f"{path}: after line {reader.line_num} there is the byte 0x{byte:02x}, which is no {chosen} text. Give the "
+            "file's encoding, for example --encoding cp1252 or --encoding latin-1."
+        ) from None
+    finally:
+        # The file belongs to the caller.
+        text.detach()
+
+
+def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
+    header = next((row for _, row in _rows(reader, path) if row), None)
+    if header is None:
+        raise BadData(f"{path}: the file is empty. Expected a first line with the names of the columns.")
+    names = _names(header, path)
+    rows: list[list[str]] = []
+    places: list[int] = []
+    n_characters = 0
+    for line, row in _rows(reader, path):
+        if row:
+            if len(row) != len(names):
+                raise BadData(_ragged(path, line, row, names, mark))
+            rows.append(row)
+            places.append(line)
+            n_characters += sum(map(len, row))
+        elif len(names) == 1:
+            # An empty line in a file of one column is an empty cell.
+            rows.append([""])
+            places.append(line)
+        if len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
+            yield _table(names, rows, places)
+            rows, places, n_characters = [], [], 0
+    yield _table(names, rows, places)
+
+
+def _rows(reader: Any, path: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows and their first lines: the reader tells the last, which differs where quoted cells hold newlines."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise BadData(
+                f"{path}: the row that starts on line {line} cannot be read ({error}). A quotation mark may be missing."
+            ) from None
+        if row is None:
+            return
+        yield line, row
+
+
+def _table(names: list[str], rows: list[list[str]], places: list[int]) -> RawTable:
+    columns: list[list[Any]] = [list(cells) for cells in zip(*rows, strict=True)] if rows else [[] for _ in names]
+    return RawTable(dict(zip(names, columns, strict=True)), places, "line")
+
+
+def _names(header: list[str], path: str) -> list[str]:
+    names = [name.strip() for name in header]
+    if all(not name for name in names):
+        raise BadData(f"{path}: the first line names no columns.")
+    names = [name or f"column {j + 1}" for j, name in enumerate(names)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadData(f"{path}: line 1 names the column{'s' if len(twice) > 1 else ''} {', '.join(map(repr, twice))} "
+                      "more than once. Rename them.")  # fmt: skip
+    return names
+
+
+def _ragged(path: str, line: int, row: list[str], names: list[str], mark: str) -> str:
+    hint = ""
+    if len(row) == 1 or len(names) == 1:
+        hint = f" If {mark!r} does not separate the cells of this file, say what does with --delimiter."
+    elif len(row) > len(names):
+        hint = f" A cell with {mark!r} in it has to be quoted."
+    return f"{path}: line {line} has {len(row)} cells, but line 1 names {len(names)} columns.{hint}"
+
+
+def _find_delimiter(start: str) -> str:
+    """The delimiter that cuts the first rows into the same number of cells, more than one."""
+    lines = start.splitlines(keepends=True)
+    if len(start) >= SNIFFED // 8 and len(lines) > 1:
+        lines = lines[:-1]
+    best, most = ",", 1
+    for mark in DELIMITERS:
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=mark) if row][:50]
+        except csv.Error:
+            continue
+        if not widths:
+            continue
+        header = widths[0]
+        agreeing = sum(width == header for width in widths) / len(widths)
+        if header > most and agreeing > 0.9:
+            best, most = mark, header
+    if most > 1:
+        return best
+    # Perhaps some rows are ragged: the delimiter of the header is better than none.
+    first = next((line for line in lines if line.strip()), "")
+    return max(DELIMITERS, key=first.count) if any(mark in first for mark in DELIMITERS) else ","

@@ -1,0 +1,358 @@
+"""A classifier of tables as they come from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from softcount._errors import InputError
+from softcount._types import FloatArray
+from softcount.core.calibration import Calibration, fit_isotonic
+from softcount.core.candidates import FULL, GIVEN, NONE
+from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.crossfit import HeldOut
+from softcount.core.execute import resolve_n_jobs
+from softcount.core.learn import Learned, learn, warn_about
+from softcount.core.mixture import CLASSES, MixtureModel
+from softcount.core.unlabeled import can_choose, choose, held_out_as_given
+from softcount.estimators._choosing import AUTO, Outcome
+from softcount.estimators._parameters import check_number, documented
+from softcount.estimators.naive_bayes._base import BaseNaiveBayes
+from softcount.estimators.table.evaluation import Evaluation, evaluate
+from softcount.estimators.table.settings import Setting, choose_setting
+from softcount.estimators.table.text import TextOptions
+from softcount.estimators.table.treatment import Treatment
+from softcount.families.bernoulli import Bernoulli
+from softcount.families.blocks import Block, SparseBlock
+from softcount.families.categorical import Categorical
+from softcount.families.columns import ColumnFamily, PseudoCounts
+from softcount.families.moment_prior import MomentPrior
+from softcount.families.multinomial import Multinomial
+from softcount.inputs.cells import MISSING_MARKS
+from softcount.inputs.raw_table import RawTable
+from softcount.inputs.roles import decide_roles
+
+__all__ = ["TableClassifier"]
+
+EVENT_MODELS = ("multinomial", "bernoulli")
+ALPHAS = (1.0, 0.1)
+
+Listener = Callable[[str], None]
+
+
+@documented
+class TableClassifier(BaseNaiveBayes):
+    r"""Naive Bayes of whole tables: texts beside numbers, categories, counts and dates, from the labels there are.
+
+    .. math:: \log p(x_i, k) = \log\pi_k + \sum_b \log p_{bk}(x_{ib})
+
+    where a block b is a number, date, count or category, or all words of a text column. X is a data frame, an Arrow
+    table or a mapping from names to cells, and may be all texts, as read from a CSV file: what each column is gets
+    decided, with reasons (:meth:`column_report`), and columns that say nothing are left out.
+
+    Parameters
+    ----------
+    roles : dict of str to str, optional
+        What columns are: "text", "category", "number", "count", "date", or "id", "ignore" to leave one out.
+    text : TextOptions, optional
+        How texts are counted.
+    event_model : {"auto", "multinomial", "bernoulli"}, default="auto"
+        Whether words are counted or only their occurrence; "auto" decides by cross-validation.
+    alpha : "auto" or float, default="auto"
+        Pseudo-count of words and categories; "auto" decides between 1 and 0.1 by cross-validation.
+    var_smoothing : float, default=1e-9
+        Variance floor of numbers, as a share of the largest variance of any of them.
+    missing_marks : sequence of str, optional
+        Texts that stand for a missing value; by default the empty text, "?", "NA" and the like.
+    fit_prior : bool, default=True
+        Estimate the class probabilities; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), optional
+        Given class probabilities.
+    {shared}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    treatment_ : Treatment
+        How every column is read.
+    setting_ : Setting
+        The event model and ``alpha``.
+    evaluation_ : Evaluation or None
+        Cross-validated accuracy and calibration on the labeled rows; None where none could be held out.
+
+    Examples
+    --------
+    >>> table = {"message": ["win a free prize now", "free prize inside, win", "see you at lunch", "lunch at noon?"]}
+    >>> model = TableClassifier().fit(table, ["spam", "spam", "ham", "ham"])
+    >>> model.predict({"message": ["a prize for free", "no lunch today"]}).tolist()
+    ['spam', 'ham']
+    """
+
+    def __init__(
+        self,
+        *,
+        roles: Any = None,
+        text: Any = None,
+        event_model: str = "auto",
+        alpha: Any = "auto",
+        var_smoothing: float = 1e-9,
+        missing_marks: Any = None,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        class_alpha: float = 0.0,
+        missing_label: Any = np.nan,
+        classes: Any = None,
+        n_classes: int | None = None,
+        soft_labels: str = "responsibility",
+        unlabeled_weight: Any = "auto",
+        calibrate: str = "auto",
+        n_components_per_class: Any = 1,
+        init: Any = None,
+        n_init: int | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        accelerate: bool = False,
+        annealing: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.roles = roles
+        self.text = text
+        self.event_model = event_model
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.missing_marks = missing_marks
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.class_alpha = class_alpha
+        self.missing_label = missing_label
+        self.classes = classes
+        self.n_classes = n_classes
+        self.soft_labels = soft_labels
+        self.unlabeled_weight = unlabeled_weight
+        self.calibrate = calibrate
+        self.n_components_per_class = n_components_per_class
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.annealing = annealing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("var_smoothing", self.var_smoothing, 0)
+        if self.alpha != AUTO:
+            check_number("alpha", self.alpha, 0)
+        if self.event_model != AUTO and self.event_model not in EVENT_MODELS:
+            raise InputError(
+                f"event_model is {self.event_model!r}; choose one of 'auto', {', '.join(map(repr, EVENT_MODELS))}."
+            )
+        if self.text is not None and not isinstance(self.text, TextOptions):
+            raise InputError(f"text is a {type(self.text).__name__}; give TextOptions.")
+
+    # ---- fitting
+    treatment_: Treatment
+    setting_: Setting
+    _listener: Listener | None = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, listener: Listener | None = None) -> Self:
+        """Fit to rows with known, missing or partly known labels.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table, RawTable or mapping
+            Cells by column.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Labels; NaN, None, ``pd.NA`` or ``missing_label`` mark missing ones.
+        sample_weight : array-like of shape (n_samples,), optional
+        listener : callable, optional
+            Is told in words what is being done.
+        """
+        self._listener = listener
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._listener
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Refused: what the columns are has to be decided from all rows."""
+        raise InputError("TableClassifier learns from all rows at once; use fit.")
+
+    def _tell(self, text: str) -> None:
+        if self._listener is not None:
+            self._listener(text)
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        table, n_threads = RawTable.of(X), resolve_n_jobs(self.n_jobs)
+        if table.n_rows == 0:
+            raise InputError("The table has no rows.")
+        if not reset:
+            return self._as_events(self.treatment_.blocks(table, n_threads), self.setting_)
+        self._tell("looking at the columns")
+        marks = MISSING_MARKS if self.missing_marks is None else frozenset(self.missing_marks)
+        roles = decide_roles(table.columns, self.roles, marks, where=table.where)
+        if not any(role.is_learned for role in roles):
+            found = "; ".join(f"{role.name!r}: {role.role} ({role.reason})" for role in roles) or "no column at all"
+            raise InputError(f"There is no column to learn from. Found {found}. Give a column another role.")
+        options = TextOptions() if self.text is None else self.text
+        self._tell("counting words" if any(role.role == "text" for role in roles) else "reading cells")
+        self.treatment_, blocks = Treatment.learn(table, roles, sorted(marks), options, n_threads)
+        self.n_features_in_ = len(table.columns)
+        self.feature_names_in_ = np.array(list(table.columns), dtype=object)
+        return blocks
+
+    def _as_events(self, blocks: tuple[Block, ...], setting: Setting) -> tuple[Block, ...]:
+        """Blocks of words as the event model wants them: counts, or where a word occurs."""
+        if setting.event_model == "multinomial":
+            return blocks
+        return tuple(replace(b, data=None) if isinstance(b, SparseBlock) else b for b in blocks)
+
+    def _settings(self) -> list[Setting]:
+        events = EVENT_MODELS if self.event_model == AUTO else (self.event_model,)
+        if not self.treatment_.counters:
+            events = events[:1]
+        alphas = ALPHAS if self.alpha == AUTO else (float(self.alpha),)
+        return [Setting(event, alpha) for alpha in alphas for event in events]
+
+    def _fit_with_choice(
+        self, blocks: tuple[Block, ...], labels: Any, weight: FloatArray | None, classes: NDArray[Any]
+    ) -> Outcome:
+        executor, plan, size = self._executor(), self._plan(), chunk_rows(self._groups(classes).shape[0])
+
+        def make_model(setting: Setting) -> MixtureModel:
+            self.setting_ = setting
+            return self._make_model(self._as_events(blocks, setting), classes)
+
+        self._tell("choosing the event model and smoothing")
+        chunks = Chunks(blocks, labels, weight, rows_per_chunk=size)
+        self.setting_, self.setting_scores_ = choose_setting(
+            self._settings(), make_model, self._as_events, executor=executor, chunks=chunks, plan=plan
+        )
+        model = make_model(self.setting_)
+        chunks = Chunks(self._as_events(blocks, self.setting_), labels, weight, rows_per_chunk=size)
+        self._tell("learning")
+        if self.unlabeled_weight == AUTO and can_choose(model, chunks):
+            choice = choose(model, executor, chunks, plan, self._listener)
+            learned, use, held, name = choice.learned, choice.use, choice.held_out, choice.use
+            cooling, verdict, factor = choice.cooling, choice.verdict, 0.0 if choice.use == NONE else 1.0
+        else:
+            learned, verdict, factor = learn(model, executor, chunks, plan), None, model.unlabeled_weight
+            use, name, held, cooling = NONE if labels.all_known() or not factor else FULL, GIVEN, None, None
+            if not learned.fit.interrupted and (labels.codes >= 0).any():
+                held = held_out_as_given(model, executor, chunks, plan, n_iter=learned.fit.n_iter, tell=self._listener)
+                cooling = held.cooling(GIVEN) if len(held) else None
+        warn_about(learned, type(self).__name__, plan.stopping)
+        self.interrupted_ = learned.fit.interrupted
+        calibration = self._calibration(cooling, held, name)
+        self.evaluation_ = _evaluation(held, name, calibration, labels, weight)
+        return Outcome(learned, use, factor, verdict, calibration)
+
+    def _calibration(self, cooling: float | None, held: HeldOut | None, name: str) -> Calibration | None:
+        if self.calibrate == "none" or cooling is None:
+            return None
+        if self.calibrate == "isotonic" and held is not None and len(held):
+            maps = fit_isotonic(held.log_posterior[name], held.length, held.codes, cooling, held.weight)
+            return Calibration("isotonic", cooling, maps)
+        return Calibration("temperature", cooling)
+
+    # ---- the model
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        plan = self.treatment_.plan
+        families = plan.families(with_unseen=False) if plan.columns else ()
+        event = Multinomial() if self.setting_.event_model == "multinomial" else Bernoulli()
+        return (*families, *[event] * len(self.treatment_.counters))
+
+    def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
+        return tuple(
+            MomentPrior(smoothing=self.var_smoothing)
+            if family.name == "gaussian"
+            else PseudoCounts(np.asarray(self.setting_.alpha))
+            for family in self._families()
+        )
+
+    def _publish(self, learned: Learned) -> None:
+        weight = learned.fit.counts.parts[CLASSES].arrays()["weight"]
+        self.class_count_ = np.bincount(learned.model.groups, weight, minlength=learned.model.n_classes)
+        self.class_log_prior_ = self._log_class_prior()
+
+    # ---- predicting
+    def predict_uncalibrated(self, X: Any) -> FloatArray:
+        """Posterior probability of every class as naive Bayes states it, shape (n_samples, n_classes)."""
+        check_is_fitted(self, "params_")
+        return self._posterior(X)
+
+    # ---- telling
+    def column_report(self) -> str:
+        """What every column was taken for, and why, as text."""
+        check_is_fitted(self, "treatment_")
+        width = max(len(role.name) for role in self.treatment_.roles)
+        return "\n".join(f"{r.name:<{width}}  {r.role:<8}  {r.reason}" for r in self.treatment_.roles)
+
+    def _feature_names(self) -> list[str]:
+        return self.treatment_.feature_names()
+
+    def _block_categories(self) -> list[list[Any] | None]:
+        plan = self.treatment_.plan
+        plans = [plan.columns[int(j)] for j in plan.order()] if plan.columns else []
+        known: list[list[Any] | None] = [None if p.categories is None else list(p.categories) for p in plans]
+        return known + [None] * (len(self._feature_names()) - len(known))
+
+    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """The words, values and columns that speak most for each class.
+
+        Parameters
+        ----------
+        k : int
+            How many per class.
+        """
+        check_is_fitted(self, "params_")
+        weight = np.exp(self.params_.log_weights)
+        columns, categories, start = self._feature_names(), self._block_categories(), 0
+        names: list[str] = []
+        scores: list[FloatArray] = []
+        for family, params in zip(self.model_.families, self.params_.blocks, strict=True):
+            if isinstance(family, Categorical):
+                scores.append(family.value_telling(params, weight))
+                for j in range(start, start + len(family.n_values)):
+                    names.extend(f"{columns[j]}={value}" for value in categories[j] or [""])
+                start += len(family.n_values)
+            else:
+                scores.append(family.telling(params, weight))
+                names.extend(columns[start : start + scores[-1].shape[0]])
+                start += scores[-1].shape[0]
+        return self._best_of(_by_class(np.concatenate(scores, axis=0), self.model_, weight), names, k)
+
+    def sample(self, n_samples: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Refused: words drawn one by one make no text."""
+        raise InputError("TableClassifier does not generate rows; use NaiveBayes for tables without texts.")
+
+
+def _by_class(scores: FloatArray, model: MixtureModel, weight: FloatArray) -> FloatArray:
+    """Scores per component added up to scores per class."""
+    if model.has_single_components:
+        return scores
+    shares = np.zeros((model.n_components, model.n_classes))
+    shares[np.arange(model.n_components), model.groups] = weight
+    return np.asarray(scores @ (shares / np.maximum(shares.sum(axis=0), 1e-300)))
+
+
+def _evaluation(
+    held: HeldOut | None, name: str, calibration: Calibration | None, labels: Any, weight: FloatArray | None
+) -> Evaluation | None:
+    if held is None or len(held) == 0:
+        return None
+    usable = labels.codes >= 0 if weight is None else (labels.codes >= 0) & (weight > 0.0)
+    before = held.cooled(name, 0.0)
+    after = before if calibration is None else calibration.apply(held.log_posterior[name], held.length)
+    return evaluate(before, after, held.codes, np.flatnonzero(usable)[held.rows], held.weight)
