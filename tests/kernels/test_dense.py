@@ -20,10 +20,15 @@ def draw_counts(case, dtype, density):
     return X
 
 
-@given(case=cases(max_rows=70, max_features=70), dtype=TYPES, density=DENSITIES)
-def test_scores_equal_the_specification(kernels, case, dtype, density):
+@given(
+    case=cases(max_rows=70, max_features=70),
+    dtype=TYPES,
+    density=DENSITIES,
+    impossible=st.sampled_from([0.0, 0.1]),
+)
+def test_scores_equal_the_specification(kernels, case, dtype, density, impossible):
     X = draw_counts(case, dtype, density)
-    table, out = case.table(), case.start(case.n_rows, case.n_classes)
+    table, out = case.table(impossible=impossible), case.start(case.n_rows, case.n_classes)
     expected = specification.scores(X, table, out)
     kernels.dense_scores(X, table, out)
     assert_equal(out, expected)
@@ -49,11 +54,13 @@ def test_counts_of_known_classes_equal_the_specification(kernels, case, dtype, d
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64", "float32"])
-def test_tables_larger_than_a_tile_equal_the_matrix_product(kernels, dtype):
+@pytest.mark.parametrize("mean", [0.3, 2.0])
+@pytest.mark.parametrize("k", [9, 50])
+def test_tables_larger_than_a_tile_equal_the_matrix_product(kernels, dtype, mean, k):
     rng = np.random.default_rng(0)
-    X = rng.poisson(0.3, size=(700, 1100)).astype(dtype)
-    table, resp = rng.normal(size=(1100, 9)), rng.random((700, 9))
-    scores, counts = np.zeros((700, 9)), np.zeros((1100, 9))
+    X = rng.poisson(mean, size=(303, 1100)).astype(dtype)
+    table, resp = rng.normal(size=(1100, k)), rng.random((303, k))
+    scores, counts = np.zeros((303, k)), np.zeros((1100, k))
     kernels.dense_scores(X, table, scores)
     kernels.dense_accumulate(X, resp, counts)
     exact = X.astype(np.longdouble)

@@ -1,8 +1,9 @@
-/* Dense binary and count rows, of which most cells are usually zero: only the others are listed and counted. */
+/* Dense binary and count rows. Most of their cells are usually zero: then only the others are listed and counted. Where
+ * they are not, small matrix products are faster. */
 #include <stdlib.h>
 
 #include "byte_lists.h"
-#include "loops_rows.h"
+#include "loops_product.h"
 
 /* A piece of a row: bytes as they are, other cells as numbers. */
 struct piece {
@@ -50,6 +51,35 @@ INLINE unsigned mask_of_eight(struct piece piece, ptrdiff_t j, ptrdiff_t n, uint
     return mask;
 }
 
+/* Whether more than three eighths of the cells are neither zero nor NaN, judged by a few rows. */
+static int mostly_nonzero(const struct dense *x) {
+    double room[LIST_ROOM];
+    ptrdiff_t n_cells = x->n_features < LIST_ROOM ? x->n_features : LIST_ROOM, n_looked = 0, n_nonzero = 0;
+    uint64_t others = 0;
+    for (ptrdiff_t i = 0; i < x->n_rows; i += x->n_rows / 16 + 1) {
+        struct piece piece = take_piece(x, i * x->n_features, n_cells, room);
+        for (ptrdiff_t c = 0; c < n_cells; c += 8)
+            n_nonzero += softcount_n_set_bits[mask_of_eight(piece, c, n_cells - c, &others)];
+        n_looked += n_cells;
+    }
+    return 8 * n_nonzero > 3 * n_looked;
+}
+
+static int all_finite(const double *x, ptrdiff_t n) {
+    bits unusual = {0};
+    ptrdiff_t i = 0;
+    for (; i + LANES <= n; i += LANES) unusual |= MASK(load(x + i) - load(x + i) != splat(0.0));
+    int finite = lane_mask(unusual) == 0;
+    for (; i < n; i++) finite &= x[i] - x[i] == 0.0;
+    return finite;
+}
+
+/* A piece of a row as numbers, zero where they are NaN. */
+static void fill_row(const struct dense *x, ptrdiff_t start, ptrdiff_t n, double *to) {
+    const double *cell = as_doubles(x->cells, x->type, start, n, to);
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = cell[j] == cell[j] ? cell[j] : 0.0;
+}
+
 /* Add the table rows of one list to one row of out. */
 struct list_job {
     struct list list;
@@ -62,7 +92,7 @@ INLINE void gather_block(const struct list_job *job, struct block block, const i
 }
 FOR_ALL_SHAPES(gather_block, list_job)
 
-static ptrdiff_t dense_scores(const struct dense *x, const double *table, ptrdiff_t n_classes, double *out) {
+static void scores_from_lists(const struct dense *x, const double *table, ptrdiff_t n_classes, double *out) {
     int32_t positions[LIST_ROOM + LIST_SLACK];
     double values[LIST_ROOM];
     double room[LIST_ROOM];
@@ -78,6 +108,29 @@ static ptrdiff_t dense_scores(const struct dense *x, const double *table, ptrdif
                                    out + i * n_classes};
             gather_block_all(&job, n_classes);
         }
+}
+
+static void scores_from_products(const struct dense *x, const double *table, ptrdiff_t n_classes, double *out) {
+    enum { CELLS = LIST_ROOM / PRODUCT_ROWS };
+    double room[PRODUCT_ROWS][CELLS] = {{0.0}};
+    for (ptrdiff_t i = 0; i < x->n_rows; i += PRODUCT_ROWS)
+        for (ptrdiff_t j = 0; j < x->n_features; j += CELLS) {
+            struct product_job job = {.step = 1, .table = table + j * n_classes, .out = out + i * n_classes};
+            job.n = x->n_features - j < CELLS ? x->n_features - j : CELLS;
+            job.n_rows = x->n_rows - i < PRODUCT_ROWS ? x->n_rows - i : PRODUCT_ROWS;
+            for (ptrdiff_t r = 0; r < PRODUCT_ROWS; r++) {
+                job.row[r] = room[r];
+                if (r < job.n_rows) fill_row(x, (i + r) * x->n_features + j, job.n, room[r]);
+            }
+            product_block_all(&job, n_classes);
+        }
+}
+
+static ptrdiff_t dense_scores(const struct dense *x, const double *table, ptrdiff_t n_classes, double *out) {
+    if (products_pay(x->n_rows, n_classes) && mostly_nonzero(x) && all_finite(table, x->n_features * n_classes))
+        scores_from_products(x, table, n_classes, out);
+    else
+        scores_from_lists(x, table, n_classes, out);
     return ALL_VALID;
 }
 
@@ -92,7 +145,7 @@ struct tile {
     int32_t rows[TILE_COLUMNS][TILE_ROWS + LIST_SLACK];
     double values[TILE_ROWS];
     struct piece row[TILE_ROWS];
-    double room[TILE_ROWS][TILE_COLUMNS];
+    double room[TILE_ROWS][TILE_COLUMNS + 8]; /* 8 more, so that the rows do not all share the same cache sets */
 };
 
 /* Eight rows by eight columns at a time: the masks of the rows, reflected, are the masks of the columns. The answer is
@@ -113,26 +166,52 @@ static int list_rows(struct tile *tile, ptrdiff_t n_rows, ptrdiff_t n_columns) {
     return others != 0;
 }
 
-static ptrdiff_t dense_accumulate(const struct dense *x, const double *resp, ptrdiff_t n_classes, double *out) {
+/* The part of the table that a tile is, its first row and column, and how many there are. */
+struct span {
+    ptrdiff_t i, n_rows, j, n_columns;
+};
+
+static void count_lists(const struct dense *x, struct span at, const double *resp, ptrdiff_t n_classes,
+                        struct tile *tile, double *out) {
     static const struct piece empty = {no_cells, NULL};
-    struct tile *tile = (struct tile *)malloc(sizeof *tile);
+    memset(tile->n, 0, sizeof tile->n);
+    for (ptrdiff_t r = 0; r < at.n_rows; r++)
+        tile->row[r] = take_piece(x, (at.i + r) * x->n_features + at.j, at.n_columns, tile->room[r]);
+    for (ptrdiff_t r = at.n_rows; r % 8 != 0; r++) tile->row[r] = empty;
+    int weighted = list_rows(tile, at.n_rows, at.n_columns);
+    for (ptrdiff_t c = 0; c < at.n_columns; c++) {
+        for (ptrdiff_t p = 0; weighted && p < tile->n[c]; p++)
+            tile->values[p] = cell_at(tile->row[tile->rows[c][p]], c);
+        struct list list = {tile->rows[c], weighted ? tile->values : NULL, tile->n[c], tile->n[c]};
+        struct list_job job = {list, resp + at.i * n_classes, out + (at.j + c) * n_classes};
+        gather_block_all(&job, n_classes);
+    }
+}
+
+static void count_products(const struct dense *x, struct span at, const double *resp, ptrdiff_t n_classes,
+                           struct tile *tile, double *out) {
+    for (ptrdiff_t r = 0; r < at.n_rows; r++)
+        fill_row(x, (at.i + r) * x->n_features + at.j, at.n_columns, tile->room[r]);
+    for (ptrdiff_t c = 0; c < at.n_columns; c += PRODUCT_ROWS) {
+        struct product_job job = {.step = TILE_COLUMNS + 8, .n = at.n_rows, .table = resp + at.i * n_classes};
+        job.n_rows = at.n_columns - c < PRODUCT_ROWS ? at.n_columns - c : PRODUCT_ROWS;
+        job.out = out + (at.j + c) * n_classes;
+        for (ptrdiff_t r = 0; r < PRODUCT_ROWS; r++) job.row[r] = &tile->room[0][c + r];
+        product_block_all(&job, n_classes);
+    }
+}
+
+static ptrdiff_t dense_accumulate(const struct dense *x, const double *resp, ptrdiff_t n_classes, double *out) {
+    struct tile *tile = (struct tile *)calloc(1, sizeof *tile);
     if (!tile) return OUT_OF_MEMORY;
+    int by_products = products_pay(x->n_rows, n_classes) && mostly_nonzero(x);
     for (ptrdiff_t i = 0; i < x->n_rows; i += TILE_ROWS)
         for (ptrdiff_t j = 0; j < x->n_features; j += TILE_COLUMNS) {
-            ptrdiff_t n_rows = x->n_rows - i < TILE_ROWS ? x->n_rows - i : TILE_ROWS;
-            ptrdiff_t n_columns = x->n_features - j < TILE_COLUMNS ? x->n_features - j : TILE_COLUMNS;
-            memset(tile->n, 0, sizeof tile->n);
-            for (ptrdiff_t r = 0; r < n_rows; r++)
-                tile->row[r] = take_piece(x, (i + r) * x->n_features + j, n_columns, tile->room[r]);
-            for (ptrdiff_t r = n_rows; r % 8 != 0; r++) tile->row[r] = empty;
-            int weighted = list_rows(tile, n_rows, n_columns);
-            for (ptrdiff_t c = 0; c < n_columns; c++) {
-                for (ptrdiff_t p = 0; weighted && p < tile->n[c]; p++)
-                    tile->values[p] = cell_at(tile->row[tile->rows[c][p]], c);
-                struct list list = {tile->rows[c], weighted ? tile->values : NULL, tile->n[c], tile->n[c]};
-                struct list_job job = {list, resp + i * n_classes, out + (j + c) * n_classes};
-                gather_block_all(&job, n_classes);
-            }
+            struct span at = {i, x->n_rows - i, j, x->n_features - j};
+            if (at.n_rows > TILE_ROWS) at.n_rows = TILE_ROWS;
+            if (at.n_columns > TILE_COLUMNS) at.n_columns = TILE_COLUMNS;
+            if (by_products) count_products(x, at, resp, n_classes, tile, out);
+            else count_lists(x, at, resp, n_classes, tile, out);
         }
     free(tile);
     return ALL_VALID;
