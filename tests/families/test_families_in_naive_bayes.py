@@ -20,7 +20,7 @@ class Given:
 
     alpha: float
 
-    def pseudo_counts(self, estimate):
+    def pseudo_counts(self, estimate, family=None):
         return PseudoCounts(np.asarray(self.alpha))
 
 
