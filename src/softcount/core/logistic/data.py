@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from softcount._types import FloatArray
 from softcount.core.counts import Counts
 from softcount.core.logistic.products import Products, csr_rows, product_slices, products_of
-from softcount.core.logistic.rows import RowValues, binary_rows, softmax_rows
+from softcount.core.logistic.rows import RowValues, binary_rows, labeled_rows, softmax_rows
 from softcount.core.normal_equations import Design, GramTally, chunk_rows
 from softcount.families.statistics import Sums
 
@@ -89,6 +89,13 @@ class LogisticData:
         return self.n_outputs * self.n_columns
 
     @property
+    def n_products(self) -> int:
+        """Multiplications of one product of the table with coefficients."""
+        table: Any = self.design.table
+        stored = len(table.data) if self.design.is_sparse else table.size
+        return int(stored) * self.n_outputs
+
+    @property
     def n_samples(self) -> int:
         """Number of rows."""
         return self.design.n_samples
@@ -102,6 +109,13 @@ class LogisticData:
     def slices(self) -> list[slice]:
         """Chunks of rows; they depend on the shapes alone."""
         return product_slices(self.design, self.n_classes)
+
+    @cached_property
+    def _signs(self) -> FloatArray | None:
+        """Two classes and no doubt: -1 for the first class, 1 for the second."""
+        if not self.is_binary or not np.all((self.target == 0.0) | (self.target == 1.0)):
+            return None
+        return np.asarray(2.0 * self.target - 1.0)
 
     def every(self, stride: int) -> LogisticData:
         """Every ``stride``-th row (a view where the table is dense)."""
@@ -133,6 +147,8 @@ class LogisticData:
         if self.is_binary:
             if self.offset is not None:
                 eta = eta + self.offset[rows]
+            if self._signs is not None:
+                return labeled_rows(eta, self._signs[rows], weight)
             return binary_rows(eta, target, weight)
         if self.reference:
             eta = np.concatenate([eta, np.zeros((1, eta.shape[1]))])

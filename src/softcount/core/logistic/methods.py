@@ -71,7 +71,9 @@ def method_for(
 
 def part_stride(data: LogisticData) -> int:
     """The stride of a part of the rows that says enough about all of them, or 1."""
-    wanted = max(FEW_ROWS // SMALLEST_STRIDE, PART_ROWS_PER_COEFFICIENT * data.n_coefficients)
+    enough = PART_ROWS_PER_COEFFICIENT * data.n_coefficients
+    # More of them make better steps, as long as a look at them costs little beside a pass over all rows.
+    wanted = max(FEW_ROWS // SMALLEST_STRIDE, enough, min(4 * enough, data.n_samples // 16))
     stride = spread_stride(data.n_samples, wanted)
     return stride if stride >= SMALLEST_STRIDE else 1
 

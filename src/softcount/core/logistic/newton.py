@@ -10,18 +10,19 @@ and iteratively reweighted least squares solves for the new coefficients themsel
 .. math:: \beta \leftarrow (H + \Lambda)^{-1} X^\top W z , \qquad X^\top W z = H \beta + g .
 
 The log-likelihood is concave, so the step points uphill; one that goes too far is halved. With an absolute-value
-penalty the step minimizes the same quadratic with the absolute values added (proximal Newton), by coordinate descent.
+penalty the step minimizes the same quadratic with the absolute values added (proximal Newton).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softcount._types import FloatArray
-from softcount.core.elastic_net import coordinate_descent
+from softcount.core.logistic.active_set import minimize_elastic_net
 from softcount.core.logistic.model import LogisticState, Slope, midpoint
 from softcount.core.symmetric_solve import Factor, factorize
 
@@ -32,8 +33,7 @@ __all__ = ["NewtonMethod", "factor_system", "proximal_step"]
 
 # Where certainty has drained the information of a direction, this share of the diagonal keeps the step finite.
 RIDGE = 1e-9
-# Coordinate descent goes on until it has found the signs, at worst until it has found the values.
-TOLERANCES = (1e-2, 1e-4, 1e-7, 1e-12)
+PROXIMAL_STEPS = 25
 
 
 @dataclass(frozen=True)
@@ -101,40 +101,8 @@ def proximal_step(
     kept = model.expanded()
     l1 = np.tile(model.penalty.l1, model.data.n_outputs)[kept]
     l2 = np.tile(model.penalty.l2, model.data.n_outputs)[kept]
-    moved = _minimize(matrix, score + matrix @ coef, coef, l1, l2)
-    change = moved - coef
-    return moved, float(change @ (matrix @ change) + l2 @ (change * change))
-
-
-def _solve_singular(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """A solution of a consistent system, which a shift common to all classes may leave undetermined."""
-    factor = factor_system(matrix)
-    answer = factor.solve(right)
-    for _ in range(3):  # takes back the ridge that a singular matrix needs
-        answer = answer + factor.solve(right - matrix @ answer)
-    return answer
-
-
-def _minimize(matrix: FloatArray, linear: FloatArray, start: FloatArray, l1: FloatArray, l2: FloatArray) -> FloatArray:
-    """The elastic-net quadratic's minimizer: coordinate descent finds the signs, a linear system the values.
-
-    Correlated columns make coordinate descent crawl, but rarely towards other signs than those it has found; with
-    the signs fixed the rest is linear.
-    """
     whole = matrix + np.diag(l2)
-    coef = start
-    for tolerance in TOLERANCES:
-        coef = coordinate_descent(matrix, linear, coef, l1, l2, tolerance=tolerance)
-        active = (coef != 0.0) | ((l1 == 0.0) & (np.diag(whole) > 0.0))
-        signs = np.sign(coef[active]) * (l1[active] > 0.0)
-        exact = np.zeros_like(coef)
-        exact[active] = _solve_singular(whole[np.ix_(active, active)], linear[active] - l1[active] * signs)
-        slack = 1e-9 * float(np.max(np.abs(linear), initial=0.0))
-        left = np.abs(linear - whole @ exact)
-        same_signs = np.all(exact[active] * signs >= 0.0)
-        settled = np.all(left[~active] <= l1[~active] + slack) and np.all(
-            np.abs(linear - whole @ exact - l1 * np.sign(exact))[active & (l1 > 0.0)] <= slack
-        )
-        if same_signs and settled and np.all(left[active & (l1 == 0.0)] <= slack):
-            return exact
-    return coef
+    # Far from the optimum the quadratic is no better than a rough idea, and so need its minimizer be.
+    moved, is_lowest = minimize_elastic_net(whole, score + matrix @ coef, coef, l1, most_steps=PROXIMAL_STEPS)
+    change = moved - coef
+    return moved, float(change @ (whole @ change)) if is_lowest else math.inf

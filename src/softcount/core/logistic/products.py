@@ -19,7 +19,7 @@ from softcount.core.normal_equations import Design, row_slices
 __all__ = ["Products", "products_of"]
 
 # Dense chunks of this size are read from memory once and found in the cache the second time.
-DENSE_CHUNK_BYTES = 4 * 2**20
+DENSE_CHUNK_BYTES = 2 * 2**20
 # Sparse chunks: enough entries to pay for adding up one gradient per lane.
 SPARSE_CHUNK_ENTRIES = 2**19
 # The class-by-row arrays of one chunk.

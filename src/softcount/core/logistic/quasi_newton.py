@@ -47,7 +47,7 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class QuasiNewtonMethod:
-    """L-BFGS around a preconditioner; with absolute values, coordinate descent on the explicit BFGS matrix."""
+    """L-BFGS around a preconditioner; with absolute values, proximal steps on the explicit BFGS matrix."""
 
     preconditioner: Preconditioner
     needs_information: bool = False
