@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from softcount.cli.outcomes import BadData, UsageFault
+from softcount.cli.outcomes import DataError, UsageError
 
 __all__ = ["OUTPUT_FORMATS", "TableWriter", "atomic_output", "neutral", "output_format", "table_writer"]
 
@@ -33,7 +33,7 @@ def output_format(path: str, asked: str | None) -> str:
         return asked
     ending = Path(path).suffix.lower()
     if path != "-" and ending not in _ENDINGS:
-        raise UsageFault(f"{path}: its format cannot be told from the name. Say which one with --to csv|jsonl|parquet.")
+        raise UsageError(f"{path}: its format cannot be told from the name. Say which one with --to csv|jsonl|parquet.")
     return _ENDINGS.get(ending, "csv")
 
 
@@ -52,11 +52,11 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
         return
     target = Path(path)
     if target.is_dir():
-        raise UsageFault(f"{path}: this is a folder; give the name of a file.")
+        raise UsageError(f"{path}: this is a folder; give the name of a file.")
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
-        raise UsageFault(f"{path}: cannot be written ({error.strerror}).") from None
+        raise UsageError(f"{path}: cannot be written ({error.strerror}).") from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -178,7 +178,7 @@ class _ParquetWriter:
                 pa.table({name: list(cells) for name, cells in columns.items()}, schema=self.schema)
             )
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
-            raise BadData(
+            raise DataError(
                 f"The table cannot be written as Parquet, whose columns have one type each ({error}). Write CSV or "
                 "JSONL instead."
             ) from None
@@ -192,7 +192,7 @@ def _same_names(names: Sequence[str], columns: dict[str, Sequence[Any]]) -> None
     """Later records of a JSONL file may bring keys that earlier ones lack; an output has one set of columns."""
     if list(columns) != list(names):
         fresh = [name for name in columns if name not in names]
-        raise BadData(
+        raise DataError(
             f"Later rows have the columns {fresh}, which the first ones lack, so they have no place in the output. "
             "Give every record the same keys, or write the answers alone with --only-answers."
         )

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softcount.cli.outcomes import BadData, UsageFault
+from softcount.cli.outcomes import DataError, UsageError
 
 if TYPE_CHECKING:
     from softcount.estimators.table import TableClassifier
@@ -20,7 +20,7 @@ def load_model(path: str) -> Any:
     from softcount.persist import load
 
     if not Path(path).is_file():
-        raise BadData(f"{path}: there is no such model file{similar_file(Path(path))}")
+        raise DataError(f"{path}: there is no such model file{similar_file(Path(path))}")
     return load(path)
 
 
@@ -30,7 +30,7 @@ def load_table_classifier(path: str) -> TableClassifier:
 
     model = load_model(path)
     if not isinstance(model, TableClassifier):
-        raise UsageFault(
+        raise UsageError(
             f"{path}: this is a {type(model).__name__}, which was saved from Python and has to be used there; the "
             "command line works with models that 'softcount train' made."
         )

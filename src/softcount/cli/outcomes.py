@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["BadData", "CommandError", "ExitCode", "UsageFault"]
+__all__ = ["CommandError", "DataError", "ExitCode", "UsageError"]
 
 
 class ExitCode(IntEnum):
@@ -24,13 +24,13 @@ class CommandError(Exception):
     code = ExitCode.FAILURE
 
 
-class UsageFault(CommandError):
+class UsageError(CommandError):
     """The options make no sense together, or not with this data."""
 
     code = ExitCode.USAGE
 
 
-class BadData(CommandError):
+class DataError(CommandError):
     """A file cannot be read as what it is said to be."""
 
     code = ExitCode.BAD_DATA

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from softcount.cli.outcomes import UsageFault
+from softcount.cli.outcomes import UsageError
 from softcount.cli.wording import did_you_mean
 
 __all__ = ["TrainSettings", "read_number", "read_settings", "read_span"]
@@ -75,15 +75,15 @@ def read_settings(path: str) -> TrainSettings:
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageFault(f"{path}: cannot be read ({error.strerror}).") from None
+        raise UsageError(f"{path}: cannot be read ({error.strerror}).") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageFault(f"{path}: is no TOML file ({error}).") from None
+        raise UsageError(f"{path}: is no TOML file ({error}).") from None
     known = [f.name for f in fields(TrainSettings)]
     told: dict[str, Any] = {}
     for key, value in content.items():
         name = key.replace("-", "_")
         if name not in known:
-            raise UsageFault(f"{path}: there is no setting {key!r}{did_you_mean(key, known)}")
+            raise UsageError(f"{path}: there is no setting {key!r}{did_you_mean(key, known)}")
         told[name] = _checked(name, value, f"{path}: {key}")
     spans = {name: told.pop(name) for name in ("words", "characters") if name in told}
     return TrainSettings().changed(**told).with_spans(**spans)
@@ -92,19 +92,19 @@ def read_settings(path: str) -> TrainSettings:
 def _checked(name: str, value: Any, where: str) -> Any:
     if name == "columns":
         if not isinstance(value, Mapping) or not all(isinstance(role, str) for role in value.values()):
-            raise UsageFault(f'{where} is a table from columns to roles, such as age = "number".')
+            raise UsageError(f'{where} is a table from columns to roles, such as age = "number".')
         return dict(value)
     if name in ("words", "characters"):
         return read_span(str(value), where)
     if name in ("stop_words", "missing"):
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise UsageFault(f"{where} is a list of texts.")
+            raise UsageError(f"{where} is a list of texts.")
         return tuple(value)
     if name in ("alpha", "unlabeled"):
         return read_number(str(value), where)
     wanted: type = int if name in ("min_rows", "most_words", "hashed") else str
     if not isinstance(value, wanted) or isinstance(value, bool):
-        raise UsageFault(f"{where} is {value!r}; expected {'a whole number' if wanted is int else 'a text'}.")
+        raise UsageError(f"{where} is {value!r}; expected {'a whole number' if wanted is int else 'a text'}.")
     return value
 
 
@@ -114,7 +114,7 @@ def read_span(text: str, where: str) -> tuple[int, int] | None:
         return None
     found = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", text)
     if found is None:
-        raise UsageFault(f"{where} is {text!r}; expected the shortest and longest run, such as 1-2, or none.")
+        raise UsageError(f"{where} is {text!r}; expected the shortest and longest run, such as 1-2, or none.")
     return int(found[1]), int(found[2] or found[1])
 
 
@@ -125,4 +125,4 @@ def read_number(text: str, where: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise UsageFault(f"{where} is {text!r}; expected auto or a number.") from None
+        raise UsageError(f"{where} is {text!r}; expected auto or a number.") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softcount.cli.console import Console, Progress
-from softcount.cli.outcomes import BadData, UsageFault
+from softcount.cli.outcomes import DataError, UsageError
 from softcount.cli.readers import open_source, read_all
 from softcount.cli.settings import TrainSettings
 from softcount.cli.wording import did_you_mean, printable
@@ -68,7 +68,7 @@ def read_labeled(
     names = list(tables[0].columns)
     for path, table in zip(paths, tables, strict=True):
         if set(table.columns) != set(names):
-            raise BadData(f"{path}: has the columns {list(table.columns)}, but {paths[0]} has {names}.")
+            raise DataError(f"{path}: has the columns {list(table.columns)}, but {paths[0]} has {names}.")
     columns = {name: [cell for table in tables for cell in table.columns[name]] for name in names}
     joined = RawTable(columns, [place for table in tables for place in table.places], tables[0].unit)
     if settings.label is not None or any(name.lower() in LABEL_NAMES for name in names):
@@ -83,23 +83,23 @@ def _with_labels(table: RawTable, settings: TrainSettings) -> LabeledTable:
     if label is None:
         found = [name for name in names if name.lower() in LABEL_NAMES]
         if len(found) != 1:
-            raise UsageFault(f"Say which column holds the labels with --label. The columns are {', '.join(names)}.")
+            raise UsageError(f"Say which column holds the labels with --label. The columns are {', '.join(names)}.")
         label = found[0]
     if label not in names:
         hint = did_you_mean(label, names)
-        raise UsageFault(f"There is no column {label!r}{hint} The columns are {', '.join(names)}.")
+        raise UsageError(f"There is no column {label!r}{hint} The columns are {', '.join(names)}.")
     marks = MISSING_MARKS | set(settings.missing)
     labels = labels_of(table, label, marks)
     counts = Counter(value for value in labels if value is not None)
     if not counts:
-        raise BadData(f"No row has a label: column {label!r} is empty. Label at least two rows of each class.")
+        raise DataError(f"No row has a label: column {label!r} is empty. Label at least two rows of each class.")
     if len(counts) == 1:
-        raise BadData(
+        raise DataError(
             f"Column {label!r} holds the single class {next(iter(counts))!r}, so there is nothing to tell apart. "
             f"Label at least two rows of another class."
         )
     if len(counts) > MOST_CLASSES:
-        raise BadData(
+        raise DataError(
             f"Column {label!r} holds {len(counts):,} different values, which are no classes. Numbers cannot be "
             "predicted by this command."
         )
@@ -163,7 +163,7 @@ def fit(
         if name not in data.table.columns:
             hint = " It holds the labels." if name == data.label_name else ""
             known = list(data.table.columns)
-            raise UsageFault(
+            raise UsageError(
                 f"A role is given for the column {name!r}, which is not there{did_you_mean(name, known)}{hint}"
             )
     model = make_classifier(settings, seed=seed, n_jobs=n_jobs)

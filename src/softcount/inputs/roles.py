@@ -179,8 +179,8 @@ def _refuse_stray_cells(name: str, cells: Sequence[Any], missing: BoolArray, whe
         first = int(wrong[0])
         raise InputError(
             f"Column {name!r} holds numbers in {n_numbers:,} cells and something else in {wrong.size:,}: "
-            f"{where(first)} holds {_short(cells[first])}. Correct the cells, declare them missing, or give the column a "
-            "role ('category', 'text' or 'ignore')."
+            f"{where(first)} holds {_short(cells[first])}. Correct the cells, declare them missing, or give the column "
+            "a role ('category', 'text' or 'ignore')."
         )
 
 

@@ -8,7 +8,7 @@ import click
 
 from softcount.cli.console import Console
 from softcount.cli.options import data_options, output_options
-from softcount.cli.outcomes import BadData, ExitCode, UsageFault
+from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 __all__ = ["command"]
 
@@ -48,7 +48,7 @@ def command(model: str, data: str, **options: Any) -> int:
     with console.progress(f"evaluating {data}") as progress:
         for piece in source.pieces():
             if label not in piece.columns:
-                raise UsageFault(
+                raise UsageError(
                     f"{data}: there is no column {label!r}{did_you_mean(label, piece.columns)} Say which column "
                     "holds the labels with --label."
                 )
@@ -66,12 +66,12 @@ def command(model: str, data: str, **options: Any) -> int:
             progress.read(source.done(), source.size)
     if strangers:
         name, place = next(iter(strangers.items()))
-        raise BadData(
+        raise DataError(
             f"{data}: {place} has the label {name!r}, which the model does not know; its classes are "
             f"{', '.join(names)}. Correct the labels, or empty the cells that are not to be counted."
         )
     if not codes:
-        raise BadData(f"{data}: no row has a label in column {label!r}.")
+        raise DataError(f"{data}: no row has a label in column {label!r}.")
     known = np.array(codes, dtype=np.int32)
     found = evaluate(np.concatenate(before), np.concatenate(after), known, np.arange(known.size))
     content = presenting.evaluation_content(found, names)

@@ -8,7 +8,7 @@ import click
 
 from softcount.cli.console import Console
 from softcount.cli.options import data_options, output_options
-from softcount.cli.outcomes import BadData, ExitCode, UsageFault
+from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from softcount.cli.readers import Source
@@ -33,7 +33,7 @@ def command(model: str, data: str, **options: Any) -> int:
     """Show what in one row of DATA speaks for the predicted class, and what against it.
 
     The evidence is in nats: its sum is the logarithm of how many times more probable the predicted class is than the
-    other one, before calibration.
+    other one.
     """
     from softcount.cli.models import load_table_classifier
     from softcount.cli.readers import open_source
@@ -49,9 +49,9 @@ def command(model: str, data: str, **options: Any) -> int:
     order = sorted(range(len(names)), key=lambda k: -posterior[k])
     other = options["against"] or names[order[1]]
     if other not in names:
-        raise UsageFault(f"There is no class {other!r}{did_you_mean(other, names)} The classes are {', '.join(names)}.")
+        raise UsageError(f"There is no class {other!r}{did_you_mean(other, names)} The classes are {', '.join(names)}.")
     if other == names[order[0]]:
-        raise UsageFault(f"{other!r} is the predicted class; compare it with another one.")
+        raise UsageError(f"{other!r} is the predicted class; compare it with another one.")
     evidence = classifier.contributions(piece, classifier.classes_[order[0]], classifier.classes_[names.index(other)])
     top = evidence.top(0, options["most"])
     total, baseline = float(evidence.total()[0]), float(evidence.baseline[0])
@@ -88,4 +88,4 @@ def _row(source: Source, number: int) -> RawTable:
         if passed + piece.n_rows >= number:
             return piece.rows(number - passed - 1, number - passed)
         passed += piece.n_rows
-    raise BadData(f"{source.path}: there is no row {number:,}; there are {passed:,}.")
+    raise DataError(f"{source.path}: there is no row {number:,}; there are {passed:,}.")

@@ -9,7 +9,7 @@ import click
 
 from softcount.cli.console import Console
 from softcount.cli.options import data_options
-from softcount.cli.outcomes import BadData, ExitCode, UsageFault
+from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from softcount.estimators.table import TableClassifier
@@ -45,7 +45,7 @@ def command(model: str, data: str, **options: Any) -> int:
     kind = output_format(output, options["to"])
     inputs = [Path(path).resolve() for path in (model, data) if path != "-"]
     if output != "-" and Path(output).resolve() in inputs:
-        raise UsageFault(f"{output}: the output would replace an input; give another name with -o.")
+        raise UsageError(f"{output}: the output would replace an input; give another name with -o.")
     classifier = load_table_classifier(model)
     classifier.n_jobs = options["jobs"]
     delimiter = "\t" if options["delimiter"] in ("\\t", "tab") else options["delimiter"]
@@ -62,7 +62,7 @@ def command(model: str, data: str, **options: Any) -> int:
             n_rows += piece.n_rows
             progress.read(source.done(), source.size)
         if n_rows == 0:
-            raise BadData(f"{data}: there are no rows to predict.")
+            raise DataError(f"{data}: there are no rows to predict.")
         writer.close()
     if output != "-":
         console.note(f"{n_rows:,} predictions written to {output}")

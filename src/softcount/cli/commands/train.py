@@ -10,7 +10,7 @@ import click
 
 from softcount.cli.console import Console
 from softcount.cli.options import data_options, output_options, with_options
-from softcount.cli.outcomes import ExitCode, UsageFault
+from softcount.cli.outcomes import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from softcount.cli.settings import TrainSettings
@@ -67,9 +67,9 @@ def command(data: tuple[str, ...], **options: Any) -> int:
     settings = _settings(options)
     output = options["output"] or _model_path(data[0])
     if Path(output).resolve() in [Path(path).resolve() for path in data]:
-        raise UsageFault(f"{output}: the model would replace the data; give another name with -o.")
+        raise UsageError(f"{output}: the model would replace the data; give another name with -o.")
     if not Path(output).resolve().parent.is_dir():
-        raise UsageFault(f"{output}: there is no folder {str(Path(output).parent)!r}.")
+        raise UsageError(f"{output}: there is no folder {str(Path(output).parent)!r}.")
     with console.progress("reading") as progress:
         table = read_labeled(
             data,
@@ -99,7 +99,7 @@ def _settings(options: dict[str, Any]) -> TrainSettings:
     for text in options["roles"]:
         name, mark, role = text.rpartition("=")
         if not mark or role not in ROLES:
-            raise UsageFault(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
+            raise UsageError(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
         columns[name] = role
     told: dict[str, Any] = {
         name: options[name]
@@ -113,7 +113,7 @@ def _settings(options: dict[str, Any]) -> TrainSettings:
         try:
             told["stop_words"] = tuple(Path(options["stop_words"]).read_text(encoding="utf-8").lower().split())
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageFault(f"--stop-words {options['stop_words']}: cannot be read ({error}).") from None
+            raise UsageError(f"--stop-words {options['stop_words']}: cannot be read ({error}).") from None
     settings = settings.changed(columns=columns, missing=options["missing"] or None, **told)
     # None is a value of these: no runs of that kind.
     spans = {

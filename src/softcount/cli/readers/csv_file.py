@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from softcount.cli.outcomes import BadData, UsageFault
+from softcount.cli.outcomes import DataError, UsageError
 from softcount.inputs.raw_table import RawTable
 
 __all__ = ["read_csv"]
@@ -45,9 +45,9 @@ def read_csv(
     try:
         text = io.TextIOWrapper(buffered, encoding=chosen, newline="")
     except LookupError:
-        raise UsageFault(f"There is no encoding {chosen!r}. Try utf-8, latin-1, cp1252 or utf-16.") from None
+        raise UsageError(f"There is no encoding {chosen!r}. Try utf-8, latin-1, cp1252 or utf-16.") from None
     if delimiter is not None and len(delimiter) != 1:
-        raise UsageFault(f"The delimiter is {delimiter!r}; give one character, or \\t for a tab.")
+        raise UsageError(f"The delimiter is {delimiter!r}; give one character, or \\t for a tab.")
     mark = delimiter or _find_delimiter(start.decode(chosen, "replace"))
     csv.field_size_limit(min(LONGEST_FIELD, sys.maxsize))
     reader = csv.reader(text, delimiter=mark, strict=True)
@@ -55,7 +55,7 @@ def read_csv(
         yield from _pieces(reader, path, mark)
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise BadData(
+        raise DataError(
             f"{path}: after line {reader.line_num} there is the byte 0x{byte:02x}, which is no {chosen} text. Give the "
             "file's encoding, for example --encoding cp1252 or --encoding latin-1."
         ) from None
@@ -67,7 +67,7 @@ def read_csv(
 def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
     header = next((row for _, row in _rows(reader, path) if row), None)
     if header is None:
-        raise BadData(f"{path}: the file is empty. Expected a first line with the names of the columns.")
+        raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
     names = _names(header, path)
     rows: list[list[str]] = []
     places: list[int] = []
@@ -75,7 +75,7 @@ def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
     for line, row in _rows(reader, path):
         if row:
             if len(row) != len(names):
-                raise BadData(_ragged(path, line, row, names, mark))
+                raise DataError(_ragged(path, line, row, names, mark))
             rows.append(row)
             places.append(line)
             n_characters += sum(map(len, row))
@@ -96,7 +96,7 @@ def _rows(reader: Any, path: str) -> Iterator[tuple[int, list[str]]]:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise BadData(
+            raise DataError(
                 f"{path}: the row that starts on line {line} cannot be read ({error}). A quotation mark may be missing."
             ) from None
         if row is None:
@@ -112,11 +112,11 @@ def _table(names: list[str], rows: list[list[str]], places: list[int]) -> RawTab
 def _names(header: list[str], path: str) -> list[str]:
     names = [name.strip() for name in header]
     if all(not name for name in names):
-        raise BadData(f"{path}: the first line names no columns.")
+        raise DataError(f"{path}: the first line names no columns.")
     names = [name or f"column {j + 1}" for j, name in enumerate(names)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise BadData(f"{path}: line 1 names the column{'s' if len(twice) > 1 else ''} {', '.join(map(repr, twice))} "
+        raise DataError(f"{path}: line 1 names the column{'s' if len(twice) > 1 else ''} {', '.join(map(repr, twice))} "
                       "more than once. Rename them.")  # fmt: skip
     return names
 

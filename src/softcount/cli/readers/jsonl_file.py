@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from softcount.cli.outcomes import BadData
+from softcount.cli.outcomes import DataError
 from softcount.inputs.raw_table import RawTable
 
 __all__ = ["read_jsonl"]
@@ -46,17 +46,17 @@ def _record(raw: bytes, line: int, path: str) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) < len(pairs):
-            raise BadData(f"{path}: line {line} names a key twice.")
+            raise DataError(f"{path}: line {line} names a key twice.")
         return record
 
     try:
         record = json.loads(raw.decode("utf-8-sig" if line == 1 else "utf-8"), object_pairs_hook=once)
     except UnicodeDecodeError as error:
-        raise BadData(f"{path}: line {line} is no UTF-8 text (byte {error.start + 1}).") from None
+        raise DataError(f"{path}: line {line} is no UTF-8 text (byte {error.start + 1}).") from None
     except (ValueError, RecursionError) as error:
-        raise BadData(f"{path}: line {line} is no JSON ({error}). Expected one object per line.") from None
+        raise DataError(f"{path}: line {line} is no JSON ({error}). Expected one object per line.") from None
     if not isinstance(record, dict):
-        raise BadData(
+        raise DataError(
             f"{path}: line {line} holds a {type(record).__name__}. Expected one object per line, "
             'such as {"text": "hello", "label": "ham"}.'
         )

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from softcount.cli.outcomes import BadData
+from softcount.cli.outcomes import DataError
 from softcount.inputs.raw_table import RawTable
 
 __all__ = ["read_maildir", "read_mbox"]
@@ -30,7 +30,7 @@ def read_mbox(path: str) -> Iterator[RawTable]:
         An mbox file.
     """
     if not Path(path).is_file():
-        raise BadData(f"{path}: there is no such mbox file.")
+        raise DataError(f"{path}: there is no such mbox file.")
     box = mailbox.mbox(path, create=False)
     try:
         yield from _pieces((box.get_bytes(key), None) for key in box.iterkeys())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from softcount.cli.outcomes import BadData
+from softcount.cli.outcomes import DataError
 from softcount.inputs.raw_table import RawTable
 
 __all__ = ["read_parquet"]
@@ -34,7 +34,7 @@ def read_parquet(file: BinaryIO, path: str) -> Iterator[RawTable]:
         parquet = pq.ParquetFile(source)
         names = parquet.schema_arrow.names
         if len(set(names)) < len(names):
-            raise BadData(f"{path}: the column names {names} are not all different. Rename the columns.")
+            raise DataError(f"{path}: the column names {names} are not all different. Rename the columns.")
         yield RawTable({name: [] for name in names}, [], "row")
         for batch in parquet.iter_batches(batch_size=PIECE_ROWS):
             columns = {name: batch.column(j).to_pylist() for j, name in enumerate(names)}
@@ -42,4 +42,4 @@ def read_parquet(file: BinaryIO, path: str) -> Iterator[RawTable]:
             place += batch.num_rows
     except (pa.ArrowException, OSError, UnicodeDecodeError, ValueError, OverflowError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadData(f"{path}: cannot be read as Parquet after row {place - 1} ({first}).") from None
+        raise DataError(f"{path}: cannot be read as Parquet after row {place - 1} ({first}).") from None

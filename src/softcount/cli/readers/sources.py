@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from softcount.cli.outcomes import BadData, UsageFault
+from softcount.cli.outcomes import DataError, UsageError
 from softcount.inputs.raw_table import RawTable
 
 __all__ = ["FORMATS", "Source", "open_source", "read_all", "similar_file"]
@@ -84,7 +84,7 @@ def open_source(
     meter = _Meter()
     if chosen in ("texts", "maildir"):
         if not Path(path).is_dir():
-            raise UsageFault(f"{path}: the format {chosen!r} is a folder, and this is none.")
+            raise UsageError(f"{path}: the format {chosen!r} is a folder, and this is none.")
         return Source(path, chosen, lambda: _folder(path, chosen), None, meter.position)
     if chosen == "mbox":
         from softcount.cli.readers.mail import read_mbox
@@ -124,12 +124,12 @@ def _folder(path: str, kind: str) -> Iterator[RawTable]:
 def _opened(path: str) -> BinaryIO:
     if path == "-":
         if sys.stdin.isatty():
-            raise UsageFault("'-' reads standard input, but that is the terminal. Pipe a table into it.")
+            raise UsageError("'-' reads standard input, but that is the terminal. Pipe a table into it.")
         return sys.stdin.buffer
     try:
         return Path(path).open("rb")
     except OSError as error:
-        raise BadData(f"{path}: cannot be read ({error.strerror}).") from None
+        raise DataError(f"{path}: cannot be read ({error.strerror}).") from None
 
 
 def _format_of(path: str) -> str:
@@ -137,7 +137,7 @@ def _format_of(path: str) -> str:
         return "csv"
     place = Path(path)
     if not place.exists():
-        raise BadData(f"{path}: there is no such file or folder{similar_file(place)}")
+        raise DataError(f"{path}: there is no such file or folder{similar_file(place)}")
     if place.is_dir():
         return "maildir" if _is_maildir(place) else "texts"
     found = _ENDINGS.get(place.suffix.lower())
@@ -193,5 +193,5 @@ def read_all(source: Source, tick: Callable[[int, int | None], None] | None = No
         if tick is not None:
             tick(source.done(), source.size)
     if not places:
-        raise BadData(f"{source.path}: there are no rows{' below the header' if columns else ''}.")
+        raise DataError(f"{source.path}: there are no rows{' below the header' if columns else ''}.")
     return RawTable(columns, places, unit)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from softcount.cli.outcomes import BadData
+from softcount.cli.outcomes import DataError
 from softcount.inputs.raw_table import RawTable
 
 __all__ = ["UNLABELED_NAMES", "decode_text", "read_texts"]
@@ -27,7 +27,7 @@ def read_texts(folder: Path) -> Iterator[RawTable]:
     """
     files = sorted(path for path in folder.rglob("*.txt") if path.is_file() and not _leads_out(path, folder))
     if not files:
-        raise BadData(f"{folder}: there is no .txt file in this folder or below it.")
+        raise DataError(f"{folder}: there is no .txt file in this folder or below it.")
     columns: dict[str, list[Any]] = {"file": [], "label": [], "text": []}
     places: list[int] = []
     n_characters = 0
@@ -35,7 +35,7 @@ def read_texts(folder: Path) -> Iterator[RawTable]:
         inside = path.relative_to(folder)
         label = inside.parts[0] if len(inside.parts) > 1 else None
         if path.stat().st_size > LARGEST_FILE:
-            raise BadData(f"{path}: the file has {path.stat().st_size:,} bytes; at most {LARGEST_FILE:,} are read.")
+            raise DataError(f"{path}: the file has {path.stat().st_size:,} bytes; at most {LARGEST_FILE:,} are read.")
         columns["file"].append(inside.as_posix())
         columns["label"].append(None if label is None or label.lower() in UNLABELED_NAMES else label)
         columns["text"].append(decode_text(path.read_bytes()))

@@ -1,0 +1,162 @@
+"""Files that are no models, or are made to do harm, are refused: no code runs and little memory is taken."""
+
+import json
+import struct
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softcount
+from softcount._errors import InputError
+from softcount.estimators.table import TableClassifier
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small model file."""
+    table = {"text": ["win prize now", "lunch at noon", "prize win win", "noon lunch"] * 3, "n": list("1234") * 3}
+    path = tmp_path_factory.mktemp("sound") / "m"
+    TableClassifier(roles={"n": "category"}).fit(table, ["a", "b", "a", None] * 3).save(path)
+    return path.read_bytes()
+
+
+def parts(data: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+    """Header, tree and arrays of a file."""
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    return header, json.loads(header["__metadata__"]["softcount"]), data[8 + length :]
+
+
+def joined(header: dict[str, Any], tree: Any, arrays: bytes) -> bytes:
+    header = {**header, "__metadata__": {"softcount": json.dumps(tree)}}
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + arrays
+
+
+def refused(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        softcount.load(path)
+    return str(caught.value)
+
+
+def test_files_of_other_kinds_are_no_models(tmp_path: Path) -> None:
+    for data in (b"", b"\0" * 7, b"\x80\x04K\x01.", b"PK\x03\x04" + b"\0" * 100, b"label,text\na,b\n", b"\xff" * 64):
+        assert "no softcount model" in refused(tmp_path / "m", data)
+
+
+def test_claims_about_arrays_are_checked_before_anything_is_allocated(tmp_path: Path, sound: bytes) -> None:
+    header, tree, arrays = parts(sound)
+    name = next(key for key in header if key != "__metadata__")
+    for change in (
+        {"shape": [2**61, 2**61]},
+        {"shape": [-1]},
+        {"data_offsets": [0, 2**50]},
+        {"dtype": ["F64"]},
+        {"dtype": "O"},
+        {"extra": 1},
+    ):
+        tracemalloc.start()
+        refused(tmp_path / "m", joined({**header, name: {**header[name], **change}}, tree, arrays))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 10 * len(sound) + 10_000_000
+    refused(tmp_path / "m", struct.pack("<Q", 2**40) + sound[8:])
+    refused(tmp_path / "m", sound[:-1])
+    refused(tmp_path / "m", sound + b"\0")
+
+
+def test_a_name_given_twice_is_refused(tmp_path: Path, sound: bytes) -> None:
+    (length,) = struct.unpack("<Q", sound[:8])
+    text = sound[8 : 8 + length].rstrip()
+    doubled = text[:-1] + b', "__metadata__": {"softcount": "{}"}}'
+    assert "twice" in refused(tmp_path / "m", struct.pack("<Q", len(doubled)) + doubled + sound[8 + length :])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"class": "os.system", "fields": {"command": "true"}},
+        {"class": "Popen", "fields": {}},
+        {"type": "builtins.eval"},
+        {"array": "nowhere"},
+        {"int": "9" * 10_000},
+        {"objects": {"dtype": "str", "shape": [3], "items": ["x" * 3_000_000, "", ""]}},
+        {"objects": {"dtype": "object", "shape": [2**61], "items": []}},
+        {"csr_array": {"data": [1], "indices": [5], "indptr": [0, 9], "shape": [1, 1]}},
+        {"class": "Categorical", "fields": {"n_values": "x", "with_unseen": {}}},
+        {"class": "MixtureModel", "fields": {}},
+        {"unknown": 1},
+    ],
+    ids=lambda content: next(iter(content)),
+)
+def test_nothing_but_registered_classes_is_made(content: Any, tmp_path: Path, sound: bytes) -> None:
+    header, tree, arrays = parts(sound)
+    tree["content"]["dict"][1][1]["dict"].append(["planted_", content])
+    if "objects" in content and content["objects"]["dtype"] == "str":
+        content["objects"]["items"] = ["x" * 3_000_000] + [""] * 2_000_000
+        content["objects"]["shape"] = [2_000_001]
+    refused(tmp_path / "m", joined(header, tree, arrays))
+
+
+def test_methods_cannot_be_replaced_by_a_file(tmp_path: Path, sound: bytes) -> None:
+    header, tree, arrays = parts(sound)
+    tree["content"]["dict"][1][1]["dict"].append(["predict", "x"])
+    assert "predict" in refused(tmp_path / "m", joined(header, tree, arrays))
+
+
+def test_damaged_files_are_refused_or_answer_without_a_crash(tmp_path: Path, sound: bytes) -> None:
+    """Mutations: bytes changed, runs removed or doubled, numbers of the header replaced."""
+    rng = np.random.default_rng(1)
+    table = {"text": ["win prize"], "n": ["1"]}
+    path = tmp_path / "m"
+    n_refused = 0
+    tracemalloc.start()
+    for _ in range(400):
+        data = bytearray(sound)
+        kind, place = rng.integers(4), int(rng.integers(len(data)))
+        if kind == 0:
+            for i in rng.integers(0, len(data), 3):
+                data[i] = int(rng.integers(256))
+        elif kind == 1:
+            del data[place : place + int(rng.integers(1, 40))]
+        elif kind == 2:
+            data[place:place] = data[place : place + int(rng.integers(1, 40))]
+        else:
+            (length,) = struct.unpack("<Q", data[:8])
+            digits = [i for i in range(8, 8 + length) if 48 <= data[i] <= 57]
+            data[digits[int(rng.integers(len(digits)))]] = 48 + int(rng.integers(10))
+        path.write_bytes(bytes(data))
+        try:
+            model = softcount.load(path)
+        except InputError:
+            n_refused += 1
+            continue
+        assert isinstance(model, (TableClassifier, softcount.BernoulliNB))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_refused > 200
+    assert peak < 10 * len(sound) + 100_000_000
+    path.write_bytes(sound)
+    assert softcount.load(path).predict(table).tolist() == ["a"]
+
+
+def test_loading_neither_imports_nor_runs_anything_dangerous(tmp_path: Path, sound: bytes) -> None:
+    path = tmp_path / "m"
+    path.write_bytes(sound)
+    softcount.load(path)
+    seen: list[str] = []
+    active = True
+
+    def hook(event: str, _: Any) -> None:
+        if active and event in ("pickle.find_class", "exec", "compile", "os.system", "subprocess.Popen", "import"):
+            seen.append(event)
+
+    sys.addaudithook(hook)
+    softcount.load(path)
+    active = False
+    assert seen == []
