@@ -236,7 +236,7 @@ def _random_starts(
 def _number_of_starts(kind: str, model: MixtureModel, support: FloatArray, n_init: int | None) -> int:
     known = bool((support > 0.0).all()) and model.has_single_components
     from_labels = known and kind in ("k-means++", "kmeans", "random_from_data", VARIED)
-    if kind == "uniform" or from_labels:
+    if kind == "uniform" or from_labels or model.n_components == 1:
         return 1
     if n_init is not None:
         return n_init

@@ -128,7 +128,7 @@ class Moments:
         mean = np.where(self.weight == 0.0, other.mean, self.mean + delta * share)
         between = np.where(self.weight == 0.0, 0.0, self.weight * share)
         if self.is_full:
-            spread = np.einsum("dk,ek,k->kde", delta, delta, between[0], optimize=True)
+            spread = delta.T[:, :, None] * (delta * between[0]).T[:, None, :]
         else:
             spread = delta * delta * between
         return Moments(weight, mean, self.scatter + other.scatter + spread)
