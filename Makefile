@@ -23,7 +23,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pyth
 # The tests that say what a kernel must do, run once more without the compiled ones.
 FALLBACK_TESTS := $(wildcard tests/kernels tests/laws tests/families)
 
-.PHONY: help demo test test-compiled test-fallback lint format bench clean distclean
+.PHONY: help demo test test-compiled test-fallback lint format bench study-unlabeled clean distclean
 
 help:
 	@echo "make demo    build the environment and show what softcount does"
@@ -31,6 +31,7 @@ help:
 	@echo "make lint    style, types, import contracts, shape of the tree"
 	@echo "make format  put the style right where that can be done mechanically"
 	@echo "make bench   every workload beside its rivals"
+	@echo "make study-unlabeled   what unlabeled rows are worth: tables and figures of the documentation"
 	@echo "make clean   remove what builds and runs left behind; make distclean removes .venv too"
 
 demo: $(READY)
@@ -58,6 +59,10 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The tables and figures of docs/explanation/unlabeled-rows.md; ARGS=--quick shows a few of them in a minute.
+study-unlabeled: $(READY)
+	nice -n 10 $(BIN)/python -m studies.unlabeled $(ARGS)
 
 bench: $(READY_BENCH)
 	@for workload in $(sort $(wildcard benchmarks/bench_*.py)); do \

@@ -11,7 +11,7 @@ from pathlib import Path
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80
 
-CHECKED_FOLDERS = ("src", "tests", "tools", "benchmarks")
+CHECKED_FOLDERS = ("src", "tests", "tools", "benchmarks", "studies")
 CODE_SUFFIXES = {".py", ".pyi", ".c", ".h", ".js", ".css", ".html"}
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "common", "helpers", "helper", "misc"}
 

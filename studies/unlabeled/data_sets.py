@@ -97,7 +97,7 @@ def _split_texts(texts: Any, labels: Any, **settings: Any) -> DataSet:
 
 def _unit_rows(X: Any) -> NDArray[np.float64]:
     dense = np.asarray(X.todense(), dtype=np.float64)
-    return dense / np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-300)
+    return np.asarray(dense / np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-300))
 
 
 def messages() -> DataSet:
