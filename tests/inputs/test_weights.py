@@ -53,6 +53,8 @@ def test_one_number_weights_all_rows() -> None:
         (["a", "b", "c"], r"cannot be read as numbers"),
         ([1j, 1, 1], r"cannot be read as numbers|complex"),
         (-1.0, r"row 0 is -1"),
+        ([1.0, 1e300, 1.0], r"row 1 is 1e\+300, the largest of all.*Rescale the weights"),
+        ([0.0, 1e-300, 1e-310], r"row 1 is 1e-300, the largest of all.*Rescale the weights"),
         (pd.Series([1, None, 2], dtype="Int64"), r"row 1 is nan|cannot be read"),
     ],
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import diags_array, hstack, issparse, vstack
 from scipy.special import xlogy
 
 from softcount._errors import InputError
@@ -15,7 +16,16 @@ from softcount.core.chunks import Chunk
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.categorical import Categorical
 
-__all__ = ["Contributions", "LinearForm", "class_scores", "contributions", "linear_form", "telling_features"]
+__all__ = [
+    "Contributions",
+    "LinearForm",
+    "class_scores",
+    "contributions",
+    "linear_form",
+    "side_by_side",
+    "stacked",
+    "telling_features",
+]
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,9 @@ class LinearForm:
 class Contributions:
     """Evidence for one class against another, row by row.
 
-    ``baseline + values.sum(axis=1)`` is exactly ``log P(positive | x) - log P(negative | x)``. A cell that one class
-    calls impossible is infinite; one that both call impossible speaks for neither and is zero.
+    ``baseline + values.sum(axis=1)`` is exactly ``log P(positive | x) - log P(negative | x)``; where the posteriors are
+    cooled by calibration, so is the evidence (before the map of isotonic calibration, which no sum over cells gives).
+    A cell that one class calls impossible is infinite; one that both call impossible speaks for neither and is zero.
 
     Attributes
     ----------
@@ -55,7 +66,7 @@ class Contributions:
     values : array of shape (n_rows, n_features), sparse for sparse input
     feature_names : list of str
     positive, negative : label
-    prior : float
+    prior : float, or array of shape (n_rows,)
         The log-odds of the class prior, which is all that is left to a row with evidence against both classes.
     """
 
@@ -64,13 +75,19 @@ class Contributions:
     feature_names: list[str]
     positive: Any
     negative: Any
-    prior: float = 0.0
+    prior: float | FloatArray = 0.0
 
     def total(self) -> FloatArray:
         """The log-odds of ``positive`` against ``negative``."""
         with np.errstate(invalid="ignore"):
             total = self.baseline + np.asarray(self.values.sum(axis=1)).ravel()
         return np.where(np.isnan(total), self.prior, total)
+
+    def divided(self, divisor: FloatArray) -> Contributions:
+        """The evidence of every row divided by a number of its own, shape (n_rows,)."""
+        scale: Any = diags_array(1.0 / divisor)
+        values = scale @ self.values if issparse(self.values) else self.values / divisor[:, None]
+        return replace(self, baseline=self.baseline / divisor, values=values, prior=self.prior / divisor)
 
     def top(self, row: int, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` cells of a row that speak loudest for either class."""
@@ -219,3 +236,25 @@ def draw_components(log_weights: FloatArray, n: int, rng: np.random.Generator) -
     top = log_weights.max()
     prob = np.exp(log_weights - top) if np.isfinite(top) else np.ones_like(log_weights)
     return rng.choice(log_weights.shape[0], size=n, p=prob / prob.sum()).astype(np.int32)
+
+
+def side_by_side(parts: list[Any], order: NDArray[Any] | None) -> Any:
+    """The cells of all blocks as columns of one array, in the order of X."""
+    if len(parts) == 1:
+        joined = parts[0]
+    elif all(isinstance(part, np.ndarray) for part in parts):
+        joined = np.concatenate(parts, axis=1)
+    else:
+        joined = hstack(parts, format="csr")
+    if order is None:
+        return joined
+    back = np.empty_like(order)
+    back[order] = np.arange(order.size)
+    return joined[:, back]
+
+
+def stacked(parts: list[Any]) -> Any:
+    """The cells of all chunks as rows of one array."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return parts[0] if len(parts) == 1 else vstack(parts, format="csr")

@@ -25,6 +25,8 @@ from softcount.core.evidence import (
     draw_components,
     entropy_of,
     linear_form,
+    side_by_side,
+    stacked,
     telling_features,
 )
 from softcount.core.execute import Executor, ThreadExecutor
@@ -32,6 +34,7 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
+from softcount.estimators._given_start import params_of
 from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
@@ -70,8 +73,7 @@ class GenerativeEstimator(BaseEstimator):
     def _plan(self) -> Plan:
         init = self.init
         if isinstance(init, GenerativeEstimator):
-            check_is_fitted(init)
-            init = init.params_
+            init = params_of(init, self)
         return Plan(
             init=init,
             n_init=self.n_init,
@@ -189,7 +191,6 @@ class GenerativeEstimator(BaseEstimator):
         labels = None if y is None else self._labels_for(y, blocks.n_rows)
         chunks = Chunks(blocks.blocks, labels, None, rows_per_chunk=blocks.rows_per_chunk)
         out = np.empty((chunks.n_rows, self.model_.n_components))
-
         # Weights and temperatures belong to fitting; afterwards every row counts as it is.
         model = replace(self.model_, unlabeled_weight=1.0, temperature=1.0)
 
@@ -221,6 +222,8 @@ class GenerativeEstimator(BaseEstimator):
         """Weighted marginal log-likelihood of the rows, and their total weight."""
         log_density = self.score_samples(X)
         weight = read_weights(sample_weight, log_density.shape[0])
+        if weight is not None and not weight.any():
+            raise InputError("Sample weights are zero in all rows, so there is nothing to judge the model by.")
         if weight is None:
             return float(log_density.sum()), float(log_density.shape[0])
         counted = weight > 0.0
@@ -311,12 +314,18 @@ class GenerativeEstimator(BaseEstimator):
         for chunk in chunks:
             baseline, parts = contributions(self.model_, self.params_, chunk, codes[0], codes[1])
             baselines.append(baseline)
-            cells.append(_side_by_side(parts, self._feature_order()))
-        values = np.concatenate(cells) if isinstance(cells[0], np.ndarray) else _stack_sparse(cells)
+            cells.append(side_by_side(parts, self._feature_order()))
+        values = stacked(cells)
         log_prior = self._log_class_prior()
         with np.errstate(invalid="ignore"):
             prior = float(np.nan_to_num(log_prior[codes[0]] - log_prior[codes[1]], posinf=np.inf, neginf=-np.inf))
-        return Contributions(np.concatenate(baselines), values, self._feature_names(), chosen[0], chosen[1], prior)
+        found = Contributions(np.concatenate(baselines), values, self._feature_names(), chosen[0], chosen[1], prior)
+        divisor = self._cooling_of(chunks)
+        return found if divisor is None else found.divided(divisor)
+
+    def _cooling_of(self, chunks: Chunks) -> FloatArray | None:
+        """What calibration divides the log-odds of every row by."""
+        return None
 
     def to_linear(self) -> LinearForm:
         """The exact weights of the linear boundary, where it is linear.
@@ -328,8 +337,8 @@ class GenerativeEstimator(BaseEstimator):
             ``features``, their names; a categorical column has one weight per value.
         """
         check_is_fitted(self, "params_")
-        names, categories = self._block_feature_names(), self._block_categories()
-        return linear_form(self.model_, self.params_, names, categories, self._feature_order())
+        names = self._block_feature_names()
+        return linear_form(self.model_, self.params_, names, self._block_categories(), self._feature_order())
 
     # ---- generating
     def _draw(self, n_samples: int, components: NDArray[Any], rng: np.random.Generator) -> Any:
@@ -340,7 +349,7 @@ class GenerativeEstimator(BaseEstimator):
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
     def _sample_components(self, n_samples: Any, y: Any, rng: np.random.Generator) -> NDArray[Any]:
-        if not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
             raise InputError(f"n_samples is {n_samples!r}; ask for a whole number of rows, at least one.")
         weights = self.params_.log_weights
         if y is None:
@@ -373,25 +382,3 @@ def seed_of(random_state: Any) -> Any:
         raise InputError(
             f"random_state is {random_state!r}; give a whole number of 0 or more, a Generator, a RandomState or None."
         ) from error
-
-
-def _side_by_side(parts: list[Any], order: NDArray[Any] | None) -> Any:
-    if len(parts) == 1:
-        joined = parts[0]
-    elif all(isinstance(part, np.ndarray) for part in parts):
-        joined = np.concatenate(parts, axis=1)
-    else:
-        from scipy.sparse import hstack
-
-        joined = hstack(parts, format="csr")
-    if order is None:
-        return joined
-    back = np.empty_like(order)
-    back[order] = np.arange(order.size)
-    return joined[:, back]
-
-
-def _stack_sparse(parts: list[Any]) -> Any:
-    from scipy.sparse import vstack
-
-    return parts[0] if len(parts) == 1 else vstack(parts, format="csr")

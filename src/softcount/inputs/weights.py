@@ -11,6 +11,11 @@ from softcount._types import FloatArray
 
 __all__ = ["read_weights"]
 
+#: Weights that large leave the range of floating point once they multiply counts or squares.
+LARGEST_WEIGHT = 1e100
+#: Below this, sums of weighted squares vanish.
+SMALLEST_WEIGHT = 1e-100
+
 
 def read_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> FloatArray | None:
     """Weights as float64, or None for "every row once".
@@ -40,5 +45,12 @@ def read_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
         row = int(np.flatnonzero(wrong)[0])
         raise InputError(
             f"{name} of row {row} is {weight[row]}; weights are finite and 0 or more. Use 0 to leave a row out."
+        )
+    largest = float(weight.max(initial=0.0))
+    if largest > LARGEST_WEIGHT or 0.0 < largest < SMALLEST_WEIGHT:
+        raise InputError(
+            f"{name} of row {int(weight.argmax())} is {largest:g}, the largest of all; weighted sums would leave the "
+            f"range of floating point. Rescale the weights so that the largest lies between {SMALLEST_WEIGHT:g} and "
+            f"{LARGEST_WEIGHT:g}."
         )
     return weight

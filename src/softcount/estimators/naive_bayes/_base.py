@@ -16,6 +16,7 @@ from softcount import kernels
 from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration
+from softcount.core.candidates import row_lengths
 from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
@@ -23,6 +24,7 @@ from softcount.core.learn import Learned, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts, table_bytes
 from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp
+from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
 from softcount.estimators._generative import GenerativeEstimator, seed_of
 from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
@@ -116,6 +118,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         check_number("tol", self.tol, 0)
         check_number("class_alpha", self.class_alpha, 0)
         check_choices(self.unlabeled_weight, self.calibrate)
+        check_annealing(self.annealing)
         if self.n_init is not None:
             check_number("n_init", self.n_init, 1, whole=True)
 
@@ -282,6 +285,13 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
     def _calibrated(self, X: Any, calibration: Calibration, *, log: bool = False) -> FloatArray:
         chunks, prior = self._rows(X), self._log_class_prior()
         return calibrated(calibration, self.model_, self._score_classes(chunks), prior, chunks.blocks, log=log)
+
+    def _cooling_of(self, chunks: Chunks) -> FloatArray | None:
+        # An isotonic map is no sum over cells: there the evidence is that for the cooled posterior it starts from.
+        if self.calibration_ is None:
+            return None
+        length = row_lengths(self.model_, chunks.blocks)
+        return np.asarray(1.0 + np.maximum(length - 1.0, 0.0) * self.calibration_.correlation)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of the posterior probabilities."""
