@@ -7,8 +7,8 @@ Minimize, over :math:`\beta`,
 With the signs :math:`s` of the nonzero coefficients :math:`A` fixed, the minimizer solves
 :math:`G_{AA} \beta_A = h_A - \lambda_{1A} s_A`. The step towards it ends where the objective along it, a quadratic with
 kinks where coefficients vanish, is smallest; coefficients that vanish there leave the set. When the set is solved,
-coefficients that violate :math:`|h_j - (G \beta)_j| \le \lambda_{1j}` join it, several at a time (Lee, Battle, Raina and
-Ng 2007 take one). Every step lowers the objective, and a step costs one factorization, however correlated the columns
+coefficients that violate :math:`|h_j - (G \beta)_j| \le \lambda_{1j}` join it, several at a time (Lee et al.
+2007 take one). Every step lowers the objective, and a step costs one factorization, however correlated the columns
 are: what coordinate descent needs thousands of sweeps for takes a handful.
 """
 

@@ -7,14 +7,15 @@ The data are separated when there is a direction :math:`\delta \ne 0` with
 
 (Albert and Anderson 1984): along it the likelihood rises for ever. Whether there is one is a linear program (Konis
 2007); minimizing :math:`\sum_j s_j |\delta_j|`, with :math:`s_j` the columns' standard deviations, under a fixed sum of
-the left-hand sides finds one that uses few columns, which is what a user wants to be told. The program starts with some
-rows and adds those that its answer violates, so it stays small however many rows there are.
+the left-hand sides finds one that uses few columns, and those that can be spared are left out one by one, for that is what
+a user wants to be told. The program starts with some rows and adds those that its answer violates, so it stays small
+however many rows there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ MOST_COEFFICIENTS = 3000
 FIRST_ROWS = 600
 MORE_ROWS = 400
 MOST_ROUNDS = 40
+# Up to this many columns of a separation are tried without.
+MOST_SPARED = 30
 # Margins this small, in units where the average margin is 1, are zero.
 MARGIN_TOLERANCE = 1e-7
 
@@ -90,7 +93,8 @@ def find_separation(
     """
     search = _Search(data, kept, deviation, executor)
     if data.n_coefficients <= MOST_COEFFICIENTS:
-        return search.run(coef)
+        found = search.run(coef)
+        return None if found is None else search.simplified(found, coef)
     margins = search.margins(coef)
     average = float(margins.mean())
     if not (average > 0.0 and margins.min() > 0.0):
@@ -130,6 +134,26 @@ class _Search:
                 return Separation(direction, columns, bool(fitted.min() > 0.0))
             rows = np.union1d(rows, fresh)
         return None
+
+    def simplified(self, found: Separation, coef: FloatArray) -> Separation:
+        """A separation by one column if there is one among those found, else by none that can be spared."""
+        columns = found.columns
+        if not 1 < columns.size <= MOST_SPARED:
+            return found
+        for column in columns:
+            alone = self._with_columns(np.array([column])).run(coef)
+            if alone is not None:
+                return replace(alone, complete=found.complete)
+        for column in columns:
+            rest = self._with_columns(np.setdiff1d(found.columns, [column])).run(coef)
+            found = found if rest is None else replace(rest, complete=found.complete)
+        return found
+
+    def _with_columns(self, columns: IntArray) -> _Search:
+        kept = np.zeros_like(self.kept)
+        kept[: int(self.data.design.fit_intercept)] = True
+        kept[columns] = True
+        return replace(self, kept=kept)
 
     def margins(self, direction: FloatArray) -> FloatArray:
         """Smallest left-hand side of every row that has a weight (of equalities: minus the largest)."""
