@@ -32,6 +32,10 @@ _NAMES = {
     "compare_pair": "softcount.explain.compare",
     "load": "softcount.persist",
     "plot_boundary": "softcount.explain.boundary",
+    "plot_item_probabilities": "softcount.explain.mixtures",
+    "plot_posteriors": "softcount.explain.mixtures",
+    "plot_profiles": "softcount.explain.mixtures",
+    "plot_ternary": "softcount.explain.mixtures",
     "save": "softcount.persist",
 }
 
