@@ -81,9 +81,8 @@ def test_numbers_in_every_way_of_writing_them_are_numbers(command: Command, caps
     lines = ["label;plain;thousands;comma;when;gaps"]
     for i in range(40):
         gap = ["?", "NA", "", "N/A"][i % 4] if i % 5 == 0 else f"{i * 1.5:.2f}"
-        lines.append(
-            f"{'ab'[i % 2]};{i * 1.7:.3f};{i},{i * 7 % 1000:03d}.5;{i}.{i * 3 % 1000:03d},25;2026-01-{1 + i % 28:02d};{gap}"
-        )
+        thousands, comma = f"{i},{i * 7 % 1000:03d}.5", f"{i}.{i * 3 % 1000:03d},25"
+        lines.append(f"{'ab'[i % 2]};{i * 1.7:.3f};{thousands};{comma};2026-01-{1 + i % 28:02d};{gap}")
     Path("n.csv").write_text("\n".join(lines))
     assert command("train", "n.csv", "--json", "-q") == 0
     roles = {c["name"]: c["role"] for c in json.loads(capsys.readouterr().out)["columns"]}
