@@ -118,6 +118,19 @@ def test_a_model_saved_from_python_is_told_apart_from_one_of_the_command_line(
     assert command("info", "junk.softcount") == 3
 
 
+def test_a_table_classifier_saved_from_python_serves_on_the_command_line(
+    command: Command, messages: Path, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import softcount
+
+    model = softcount.load(trained)
+    del model.origin_
+    model.save("python.softcount")
+    assert command("info", "python.softcount") == 0
+    assert command("evaluate", "python.softcount", "messages.csv") == 2
+    assert command("evaluate", "python.softcount", "messages.csv", "--label", "label") == 0
+
+
 def test_completion_offers_the_commands() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from softcount.cli import main; main()"],

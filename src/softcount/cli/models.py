@@ -11,7 +11,7 @@ from softcount.cli.outcomes import DataError, UsageError
 if TYPE_CHECKING:
     from softcount.estimators.table import TableClassifier
 
-__all__ = ["load_model", "load_table_classifier", "sha256_of"]
+__all__ = ["load_model", "load_table_classifier", "origin_of", "sha256_of"]
 
 
 def load_model(path: str) -> Any:
@@ -35,6 +35,14 @@ def load_table_classifier(path: str) -> TableClassifier:
             "command line works with models that 'softcount train' made."
         )
     return model
+
+
+def origin_of(model: TableClassifier) -> tuple[str | None, int | None]:
+    """The column of labels and the number of rows a model was trained with; None where it was saved from Python."""
+    origin = getattr(model, "origin_", None)
+    origin = origin if isinstance(origin, dict) else {}
+    label, n_rows = origin.get("label"), origin.get("n_rows")
+    return label if isinstance(label, str) else None, n_rows if isinstance(n_rows, int) else None
 
 
 def sha256_of(path: str) -> str:

@@ -29,7 +29,7 @@ def command(model: str, data: str, **options: Any) -> int:
     import numpy as np
 
     from softcount.cli import presenting
-    from softcount.cli.models import load_table_classifier
+    from softcount.cli.models import load_table_classifier, origin_of
     from softcount.cli.readers import open_source
     from softcount.cli.training import labels_of
     from softcount.cli.wording import did_you_mean
@@ -38,7 +38,9 @@ def command(model: str, data: str, **options: Any) -> int:
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     classifier = load_table_classifier(model)
     names = [str(name) for name in classifier.classes_]
-    label = options["label"] or classifier.origin_["label"]
+    label = options["label"] or origin_of(classifier)[0]
+    if label is None:
+        raise UsageError("The model does not say which column holds the labels; give it with --label.")
     delimiter = "\t" if options["delimiter"] in ("\\t", "tab") else options["delimiter"]
     source = open_source(data, options["kind"], delimiter=delimiter, encoding=options["encoding"])
     before, after = [], []

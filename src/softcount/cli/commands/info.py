@@ -22,7 +22,7 @@ SCHEMA = "softcount.info/1"
 def command(model: str, **options: Any) -> int:
     """Show what MODEL was learned from, how good it was found to be, and the fingerprint of the file."""
     from softcount.cli import presenting
-    from softcount.cli.models import load_model, sha256_of
+    from softcount.cli.models import load_model, origin_of, sha256_of
     from softcount.cli.wording import shortened
     from softcount.estimators.table import TableClassifier
 
@@ -41,9 +41,10 @@ def command(model: str, **options: Any) -> int:
         console.note("This model was saved from Python; load it there with softcount.load.")
         return ExitCode.OK
     names = [str(name) for name in estimator.classes_]
+    label, n_rows = origin_of(estimator)
     content |= {
-        "label": estimator.origin_["label"],
-        "n_rows": estimator.origin_["n_rows"],
+        "label": label,
+        "n_rows": n_rows,
         "classes": names,
         "columns": presenting.columns_content(estimator),
         "event_model": estimator.setting_.event_model,
@@ -53,7 +54,8 @@ def command(model: str, **options: Any) -> int:
         "evaluation": presenting.evaluation_content(estimator.evaluation_, names),
     }
     console.document(SCHEMA, content)
-    console.line(f"learned from {content['n_rows']:,} rows, labels in {shortened(content['label'], 40)!r}")
+    if label is not None and n_rows is not None:
+        console.line(f"learned from {n_rows:,} rows, labels in {shortened(label, 40)!r}")
     console.line(f"classes      {shortened(', '.join(names), 64)}")
     console.line(f"words        {content['event_model']}, smoothing {content['alpha']:g}")
     if estimator.evaluation_ is not None:
