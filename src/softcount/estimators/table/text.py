@@ -223,6 +223,8 @@ def _learned(vectorizer: Any, texts: Sequence[str]) -> tuple[list[str], csr_arra
 
 def _pruned(names: list[str], counts: csr_array, options: TextOptions) -> tuple[Vocabulary, csr_array]:
     """The words that occur in enough texts, and the commonest if only so many are wanted."""
+    if options.min_rows == 1 and options.most is None:
+        return Vocabulary.of(names), counts
     rows = np.bincount(counts.indices, minlength=len(names))
     kept = np.flatnonzero(rows >= options.min_rows)
     if options.most is not None and kept.size > options.most:
