@@ -37,14 +37,14 @@ def scipy_iteration(X, table, log_prior):
 def em_contest(X: csr_array, n_classes: int, threads: int, *, binary: bool) -> Contest:
     """One iteration of a Bernoulli (binary) or multinomial mixture."""
     rng = np.random.default_rng(n_classes)
-    n_rows, rows_per_chunk = X.shape[0], 8192 if n_classes > 5 else 16384
+    n_rows, rows_per_chunk = X.shape[0], kernels.INDEXED_CHUNK_ROWS
     table = np.log(rng.random((N_FEATURES, n_classes)) * 0.1 + 1e-3)
     log_prior = np.full(n_classes, -np.log(n_classes))
     data = None if binary else X.data
     starts = range(0, n_rows, rows_per_chunk)
-    index = {
-        a: kernels.csr_word_index(X.indptr[a : a + rows_per_chunk + 1], X.indices, data, N_FEATURES) for a in starts
-    }
+    indexed = kernels.word_index_pays(N_FEATURES, n_classes)
+    chunks = {start: (X.indptr[start : start + rows_per_chunk + 1], X.indices, data) for start in starts}
+    index = {start: kernels.csr_word_index(*chunks[start], N_FEATURES) for start in starts if indexed}
     scratch = [np.empty((rows_per_chunk, n_classes)) for _ in range(threads)]
     counts = [np.zeros((N_FEATURES, n_classes)) for _ in range(threads)]
     objective = [0.0] * threads
@@ -52,9 +52,12 @@ def em_contest(X: csr_array, n_classes: int, threads: int, *, binary: bool) -> C
     def ours(start, stop, lane):
         resp = scratch[lane][: stop - start]
         resp[:] = log_prior
-        kernels.csr_scores(X.indptr[start : stop + 1], X.indices, data, table, resp)
+        kernels.csr_scores(*chunks[start], table, resp)
         objective[lane] += kernels.normalize_rows(resp, None, log_prior, None)
-        kernels.csr_accumulate_words(index[start], resp, counts[lane])
+        if indexed:
+            kernels.csr_accumulate_words(index[start], resp, counts[lane])
+        else:
+            kernels.csr_accumulate(*chunks[start], resp, counts[lane])
 
     matrix = csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape) if binary else X
     for start in starts:

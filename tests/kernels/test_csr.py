@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softcount.kernels import word_index_pays
 from tests.kernels import specification
 from tests.kernels.data import COUNT_TYPES, cases, sparse_chunk
 from tests.kernels.specification import assert_equal
@@ -61,6 +62,12 @@ def test_the_word_index_takes_two_bytes_per_binary_and_three_per_counted_entry(k
     index = kernels.csr_word_index(indptr, indices, data * 7, 100)
     assert set(index.counts) == {7}
     assert index.nbytes <= 3 * X.sum() + overhead
+
+
+def test_an_index_by_words_pays_for_tables_larger_than_a_cache():
+    assert word_index_pays(50_000, 20)
+    assert not word_index_pays(50_000, 2)
+    assert not word_index_pays(2_000, 20)
 
 
 def test_the_word_index_lists_rows_in_order_and_leaves_out_zeros_and_absent_columns(kernels):

@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
 from softcount._errors import KernelFallbackWarning
-from softcount.kernels.word_index import MAX_CHUNK_ROWS, WordIndex
+from softcount.kernels.word_index import INDEXED_CHUNK_ROWS, MAX_CHUNK_ROWS, WordIndex, word_index_pays
 
 __all__ = [
+    "INDEXED_CHUNK_ROWS",
     "MAX_CHUNK_ROWS",
     "WordIndex",
     "backend",
@@ -39,6 +40,7 @@ __all__ = [
     "learn_words",
     "normalize_rows",
     "word_counter",
+    "word_index_pays",
 ]
 
 
@@ -134,5 +136,5 @@ else:
 
     if _is_stand_in:
         for _name in __all__:
-            if _name.islower() and _name != "backend":
+            if _name.islower() and _name not in ("backend", "word_index_pays"):
                 globals()[_name] = _announcing(globals()[_name])

@@ -8,6 +8,21 @@ from numpy.typing import NDArray
 MAX_CHUNK_ROWS = 65536
 """A row number inside a chunk is stored in 16 bits."""
 
+INDEXED_CHUNK_ROWS = 16384
+"""The best length of chunks counted by word: long enough for words to repeat, short enough for the cache."""
+
+SMALL_TABLE_BYTES = 3 << 19
+"""Tables of counts up to this size stay in a core's own cache, however they are gone through."""
+
+
+def word_index_pays(n_features: int, n_classes: int) -> bool:
+    """Return whether many passes over the same sparse rows are faster with each chunk's :class:`WordIndex`.
+
+    It is where the table of counts is too large for the cache; otherwise counting row by row is as fast and needs
+    no index.
+    """
+    return 8 * n_features * n_classes > SMALL_TABLE_BYTES
+
 
 @dataclass(frozen=True, slots=True)
 class WordIndex:
