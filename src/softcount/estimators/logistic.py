@@ -299,6 +299,8 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         if scale is not None:
             factors[first:] = scale
         coef = data.design.uncentered(symmetric(fit.coef, data)) / factors
+        if first and len(coef) > 1:
+            coef[:, 0] -= coef[:, 0].mean()
         errors = np.full(coef.shape, np.nan)
         covariance = inference.covariance
         if covariance is not None:

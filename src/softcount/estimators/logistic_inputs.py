@@ -139,6 +139,8 @@ def scaled_table(table: Table) -> tuple[Table, FloatArray | None]:
         return table, None
     whole: Any = abs(cast("Any", table)).max(axis=0)
     whole = np.asarray(whole.toarray() if sp.issparse(table) else whole, dtype=np.float64).ravel()
+    if not np.isfinite(whole).all():  # refused, by row and column, by whoever looks at the cells
+        return table, None
     # Powers of two, so that nothing is rounded.
     scale = np.where(extreme & (whole > 0.0), np.exp2(np.floor(np.log2(np.where(whole > 0.0, whole, 1.0)))), 1.0)
     if sp.issparse(table):

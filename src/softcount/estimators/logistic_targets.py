@@ -137,8 +137,8 @@ def with_class_weight(
         factors = compute_class_weight(class_weight, classes=targets.classes, y=targets.classes)
     wrong = ~(np.isfinite(factors) & (factors >= 0.0))
     if wrong.any():
-        name = targets.classes[wrong][0]
-        raise InputError(f"class_weight of class {name!r} is {factors[wrong][0]!r}; weights are finite and 0 or more.")
+        name, factor = targets.classes[wrong].tolist()[0], float(factors[wrong][0])
+        raise InputError(f"class_weight of class {name!r} is {factor!r}; weights are finite and 0 or more.")
     if not targets.is_soft:
         own = factors[targets.values]
         return targets, own if weight is None else weight * own

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from softcount.core.execute import ThreadExecutor
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.precondition import row_probability
-from softcount.core.execute import ThreadExecutor
 from softcount.core.normal_equations import Design, row_slices
 from tests.core.logistic.problems import as_sparse, make_data, make_penalty, make_rows
 
