@@ -57,6 +57,8 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
     "CategoricalMixture": (softcount.CategoricalMixture(n_components=2, random_state=0), BITS, None),
     "PoissonMixture": (softcount.PoissonMixture(n_components=2, random_state=0), COUNTS, None),
     "Mixture": (softcount.Mixture(n_components=2, random_state=0), NUMBERS, None),
+    "GaussianMixture": (softcount.GaussianMixture(n_components=2, random_state=0), NUMBERS, None),
+    "LatentClass": (softcount.LatentClass(n_components=2, random_state=0), BITS, None),
     "LogisticRegression": (softcount.LogisticRegression(), NUMBERS, CLASSES),
     "BayesianLinearRegression": (softcount.BayesianLinearRegression(), NUMBERS, TARGET),
     "GLM gaussian": (softcount.GLM(family="gaussian"), NUMBERS, TARGET),

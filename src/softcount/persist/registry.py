@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -36,6 +37,7 @@ def value_classes() -> dict[str, type]:
     from softcount.estimators.table.text import TextCounter, TextOptions, Vocabulary
     from softcount.estimators.table.treatment import Treatment
     from softcount.families import FAMILIES, priors
+    from softcount.families.columns import ColumnFamily
     from softcount.families.statistics import Moments, Sums
     from softcount.inputs.roles import ColumnRole
 
@@ -64,12 +66,23 @@ def value_classes() -> dict[str, type]:
         Vocabulary,
     ]
     found: dict[str, type] = {cls.__name__: cls for cls in plain}
-    found.update({cls.__name__: cls for cls in FAMILIES.values()})
+    # The families users name, and those that estimators use beside them.
+    found.update({cls.__name__: cls for cls in (*own_subclasses(ColumnFamily), *FAMILIES.values())})
     # Some priors, families of linear models and links share their names with distributions.
     densities = (priors.Beta, priors.Dirichlet, priors.Gamma, priors.NormalInverseGamma, priors.NormalInverseWishart)
     found.update({f"prior.{cls.__name__}": cls for cls in densities})
     found.update({f"glm.{cls.__name__}": cls for cls in glm_families.FAMILIES.values()})
     found.update({f"link.{cls.__name__}": cls for cls in map(type, links.LINKS.values())})
+    return found
+
+
+def own_subclasses(cls: type) -> list[type]:
+    """Subclasses that softcount itself defines, at any depth, and that can be made."""
+    found = []
+    for child in cls.__subclasses__():
+        if child.__module__.startswith("softcount.") and not inspect.isabstract(child):
+            found.append(child)
+        found.extend(own_subclasses(child))
     return found
 
 
