@@ -76,9 +76,9 @@ def value_classes() -> dict[str, type]:
     return found
 
 
-def own_subclasses(cls: type) -> list[type]:
+def own_subclasses(cls: type[Any]) -> list[type[Any]]:
     """Subclasses that softcount itself defines, at any depth, and that can be made."""
-    found = []
+    found: list[type[Any]] = []
     for child in cls.__subclasses__():
         if child.__module__.startswith("softcount.") and not inspect.isabstract(child):
             found.append(child)
