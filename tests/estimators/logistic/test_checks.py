@@ -11,7 +11,7 @@ from softcount import GaussianNB, LogisticRegression
         LogisticRegression(),
         LogisticRegression(C=np.inf),
         LogisticRegression(solver="lbfgs", n_jobs=1),
-        LogisticRegression(solver="gradient", l1_ratio=0.5),
+        LogisticRegression(solver="gradient", l1_ratio=0.5, tol=1e-10),
         LogisticRegression(solver="newton-cg"),
         LogisticRegression(from_generative=GaussianNB()),
     ]
