@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-#: Seven pathologists (A to G) say of 118 slides whether they show carcinoma (2) or not (1): how many slides got each row
-#: of answers. Landis and Koch (1977), as printed by Agresti, Categorical Data Analysis (2002), table 13.1.
+#: Seven pathologists (A to G) say of 118 slides whether they show carcinoma (2) or not (1): how many slides got each
+#: row of answers. Landis and Koch (1977), as printed by Agresti, Categorical Data Analysis (2002), table 13.1.
 CARCINOMA = {
     "1111111": 34,
     "1111211": 2,

@@ -138,8 +138,8 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
     model = model.anchored(executor, chunks)
     rng = plan.seed if isinstance(plan.seed, np.random.Generator) else np.random.default_rng(plan.seed)
     rows, few, patterns = _distinct_rows(chunks, plan, rng)
-    merged = rows is not chunks
     n_distinct = chunks.n_rows if patterns is None else patterns.n_patterns
+    merged = rows is not chunks and n_distinct < chunks.n_rows
     if plan.init is None or isinstance(plan.init, str):
         kind = plan.init or "labeled"
         starting = few if kind in (*SEEDED_STARTS, VARIED) else chunks
@@ -183,10 +183,12 @@ def _distinct_rows(chunks: Chunks, plan: Plan, rng: np.random.Generator) -> tupl
         return chunks, some_rows(chunks, COMPARING_ROWS, rng), None
     patterns = find_patterns(chunks)
     few = some_rows(chunks, COMPARING_ROWS, rng, patterns)
-    if not wanted or not (plan.merge_rows or is_worthwhile(patterns)):
-        return chunks, few, patterns
     all_of_them = few.n_rows == patterns.n_patterns
-    return few if all_of_them else select_rows(chunks, patterns.rows, patterns.weight), few, patterns
+    if wanted and (plan.merge_rows or is_worthwhile(patterns)):
+        merged = few if all_of_them else select_rows(chunks, patterns.rows, patterns.weight)
+        return merged, few, patterns
+    # Where there are few rows even their order does not matter, to the last digit.
+    return few if seeded and all_of_them and plan.merge_rows is None else chunks, few, patterns
 
 
 def _closed_form(model: MixtureModel, executor: Executor, chunks: Chunks) -> Learned:

@@ -192,8 +192,8 @@ def _digest(chunks: Chunks, rows: IntArray) -> Hash:
     with np.errstate(over="ignore"):
         for number, block in enumerate(chunks.blocks):
             keys = _keys(block.n_columns, number)
-            for j, bits in _columns(block, rows):
-                total += _mixed(bits + keys[j])
+            for j, cells in _columns(block, rows):
+                total += _terms(cells, keys[j], is_number=isinstance(block, DenseBlock))
             if isinstance(block, SparseBlock):
                 total += _sparse_digest(block, rows, keys)
             if not isinstance(block, CodesBlock) and block.evidence is not None:
@@ -206,19 +206,27 @@ def _digest(chunks: Chunks, rows: IntArray) -> Hash:
     return _mixed(total)
 
 
-def _columns(block: Block, rows: IntArray) -> Iterator[tuple[int, Hash]]:
-    """Bits of the dense columns, one after the other, so that no second table is made."""
+def _terms(cells: NDArray[Any], key: np.uint64, *, is_number: bool) -> Hash:
+    """What the cells of a column add to their rows; those of numbers add what they would as sparse entries."""
+    with np.errstate(over="ignore"):
+        if not is_number:
+            return _mixed(_bits(cells) + key)
+        numbers = cells.astype(np.float64)
+        terms = _mixed(_bits(numbers) + key)
+        terms[numbers == 0.0] = 0
+        terms[np.isnan(numbers)] = _mixed(np.array([key * ODD]))[0]
+    return terms
+
+
+def _columns(block: Block, rows: IntArray) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The dense columns, one after the other, so that no second table is made."""
     if isinstance(block, DenseBlock):
         for j in range(block.n_columns):
-            yield j, _bits(_cells(block, rows, j))
+            values = block.values[rows, j]
+            yield j, values if block.threshold is None else (values > block.threshold).view(np.uint8)
     elif isinstance(block, CodesBlock):
         for j in range(block.n_columns):
-            yield j, _bits(block.codes[rows, j])
-
-
-def _cells(block: DenseBlock, rows: IntArray, column: int) -> NDArray[Any]:
-    values = block.values[rows, column]
-    return np.asarray(values if block.threshold is None else (values > block.threshold).view(np.uint8))
+            yield j, block.codes[rows, j]
 
 
 def _sparse_digest(block: SparseBlock, rows: IntArray, keys: Hash) -> Hash:
@@ -252,7 +260,7 @@ def _equal_rows(chunks: Chunks, left: IntArray, right: IntArray) -> BoolArray:
             same &= _equal_sparse(block, left, right)
         else:
             for (_, a), (_, b) in zip(_columns(block, left), _columns(block, right), strict=True):
-                same &= a == b
+                same &= _bits(a) == _bits(b)
         if not isinstance(block, CodesBlock) and block.evidence is not None:
             same &= block.evidence[left] == block.evidence[right]
     if chunks.labels is not None:
