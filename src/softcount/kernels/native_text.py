@@ -4,8 +4,8 @@ Documents go through in batches of UTF-8 bytes. Each thread has a vocabulary of 
 and the entries renumbered at the end, so the answer does not depend on the number of threads.
 """
 
+import os
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def learn_words(documents: Sequence[str], n_threads: int = 1) -> tuple[list[str]
     check_documents(documents)
     spans = _spans(documents)
     n_lanes = max(1, min(n_threads, len(spans)))
-    vocabularies = [_native.new_vocabulary(secrets.randbits(64)) for _ in range(n_lanes)]
+    vocabularies = [_native.new_vocabulary(_seed()) for _ in range(n_lanes)]
 
     def lane(number: int) -> list[_Batch]:
         return [_count(vocabularies[number], documents[first:last], add=True) for first, last in spans[number::n_lanes]]
@@ -65,7 +65,7 @@ def learn_words(documents: Sequence[str], n_threads: int = 1) -> tuple[list[str]
 def word_counter(vocabulary: Sequence[str]) -> WordCounter:
     """Return a function that counts the words of documents in the columns of a vocabulary; see the fallback."""
     check_vocabulary(vocabulary)
-    words = _native.new_vocabulary(secrets.randbits(64))
+    words = _native.new_vocabulary(_seed())
     # Words are handed over one per line. One that has a line feed in it is never found, nor is what replaces it.
     lines = [f"\0{i}" if "\n" in word else word for i, word in enumerate(vocabulary)]
     columns = np.empty(len(lines), np.int32)
@@ -83,6 +83,11 @@ def word_counter(vocabulary: Sequence[str]) -> WordCounter:
         return _assemble(_in_threads(one, len(spans), n_threads), [columns] * len(spans), n_threads)
 
     return count
+
+
+def _seed() -> int:
+    """Return a number nobody can foresee, so that no text can be made whose words collide in the table."""
+    return int.from_bytes(os.urandom(8), "little")
 
 
 def _spans(documents: Sequence[str]) -> list[tuple[int, int]]:
