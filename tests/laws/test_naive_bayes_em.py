@@ -113,16 +113,26 @@ def test_annealing_ends_at_the_objective_itself(case: Case) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
-# Not Gaussians: with so few rows their likelihood has peaks without end, and any of them may be climbed.
-@given(problem=problems(cases=[c for c in GENERATIVE if c is not GAUSSIAN], labels=("some", "few", "sets")))
-def test_acceleration_ends_no_lower_than_plain_iterations_do(problem: Problem) -> None:
-    plain = problem.fit(max_iter=400, tol=1e-10)
-    fast = problem.fit(max_iter=400, tol=1e-10, accelerate=True)
+@given(problem=problems(labels=("some", "few", "sets")))
+def test_acceleration_ends_where_plain_iterations_stay(problem: Problem) -> None:
+    fast = problem.fit(max_iter=600, tol=1e-9, accelerate=True)
     assert_never_falls(fast.history_)
-    best = plain.history_[-1].objective
-    # Both stop at a maximum; from the same start it is the same one unless a leap reached a higher one.
-    assert fast.history_[-1].objective >= best - 1e-2 * abs(best)
-    assert_allclose(fast.history_[-1].objective, objective(problem, fast), rtol=1e-9)
+    end = fast.history_[-1].objective
+    assert_allclose(end, objective(problem, fast), rtol=1e-9)
+    on = problem.fit(init=fast, max_iter=3)
+    assert_never_falls(on.history_)
+    assert not fast.converged_ or on.history_[-1].objective - end <= 1e-6 * abs(end)
+
+
+@pytest.mark.parametrize("case", GENERATIVE, ids=by_name)
+def test_acceleration_usually_climbs_as_high_as_plain_iterations(case: Case) -> None:
+    pairs = []
+    for seed in range(12):
+        problem = make_problem(case, seed, labels="few")
+        plain, fast = problem.fit(max_iter=1500, tol=1e-9), problem.fit(max_iter=1500, tol=1e-9, accelerate=True)
+        pairs.append((plain.history_[-1].objective, fast.history_[-1].objective))
+    # The likelihood may have several maxima, and a leap may pass over one.
+    assert sum(fast >= plain - 1e-5 * abs(plain) for plain, fast in pairs) >= 11
 
 
 def test_acceleration_saves_iterations_where_plain_ones_crawl() -> None:
@@ -165,6 +175,10 @@ def test_rows_without_labels_have_their_posterior_for_responsibility(problem: Pr
 def test_all_labels_known_is_the_closed_form_exactly(case: Case, missing: bool) -> None:
     problem = make_problem(case, 11, missing=missing, weighted=True)
     problem.y = problem.truth
+    if missing and case.name == "MultinomialNB":
+        # What hidden words leave to the others is no closed form: EM it is, also with all labels.
+        assert len(problem.fit().history_) > 1
+        return
     closed = problem.fit()
     assert closed.n_iter_ == 1
     assert closed.history_ == []
