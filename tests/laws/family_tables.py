@@ -53,9 +53,9 @@ class Table:
         self.family.scorer(self.params if params is None else params).add(block, out)
         return out
 
-    def statistics(self, resp: Any | None = None, block: Any | None = None) -> Any:
+    def statistics(self, resp: Any | None = None, block: Any | None = None, params: Params | None = None) -> Any:
         block = self.block() if block is None else block
-        tally = self.family.tally(block, N_CLASSES, self.params)
+        tally = self.family.tally(block, N_CLASSES, self.params if params is None else params)
         tally.add(block, self.resp if resp is None else resp)
         return tally.statistics()
 
@@ -125,7 +125,11 @@ def row_log_prob(table: Table, k: int) -> Any:
             columns.append(family.log_prob(values[:, j], part))
         return np.sum(columns, axis=0)
     if isinstance(family, Multinomial):
-        return family.log_prob(values, params) - family.log_base(values)
+        # Words that were seen, among those that could be.
+        seen = (~np.isnan(values)) @ np.exp(params["log_prob"])
+        length = np.nansum(values, axis=1)
+        whole = family.log_prob(values, params) - family.log_base(values)
+        return whole - np.where(length > 0.0, length * np.log(np.where(seen > 0.0, seen, 1.0)), 0.0)
     log_prob = family.log_prob(values, params)
     return log_prob if table.case.is_vector else log_prob.sum(axis=1)
 

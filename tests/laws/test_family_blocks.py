@@ -156,6 +156,13 @@ def test_the_linear_form_is_the_score_where_there_is_one(table: Table):
         assert not table.family.reads_sparse
         return
     coef, intercept = form
+    if isinstance(table.family, Categorical):
+        # One weight per value of a column, for columns of zeros and ones.
+        indicators = np.concatenate(
+            [table.values[:, [j]] == np.arange(n) for j, n in enumerate(table.family.n_values)], axis=1
+        )
+        assert_allclose(indicators @ coef + intercept, table.scores(), rtol=1e-10, atol=1e-10)
+        return
     assert_allclose(table.values @ coef + intercept, table.scores(), rtol=1e-10, atol=1e-10)
 
 

@@ -77,6 +77,10 @@ def maximizes(table, prior):
     prior = table.family.anchored(prior, statistics.pooled())
     assert not table.family.needs_anchor(prior)
     params = table.family.solve(statistics, prior)
+    if table.has_missing and not table.family.closed_form_with_missing:
+        # What is missing is guessed by the parameters: the maximum is where guessing and solving agree.
+        for _ in range(500):
+            params = table.family.solve(table.statistics(params=params), prior)
     best = objective(table, params, prior)
     assert np.isfinite(best)
     lower = [objective(table, near, prior) for near in neighbors(table, params, np.random.default_rng(1))]

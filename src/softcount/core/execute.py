@@ -18,7 +18,7 @@ __all__ = ["Executor", "Mergeable", "ThreadExecutor", "resolve_n_jobs"]
 T = TypeVar("T")
 
 DEFAULT_LANES = 8
-LANE_BYTES = 64 * 2**20
+LANE_BYTES = 32 * 2**20
 
 
 class Mergeable(Protocol):

@@ -354,7 +354,7 @@ def pooled_counts(model: MixtureModel, executor: Executor, chunks: Chunks) -> Co
 
 def _looker(family: ColumnFamily) -> ColumnFamily:
     """The family to look at the data with before anything is known: full Gaussians start with the diagonal."""
-    return family if family.closed_form_with_missing else Gaussian()
+    return family if family.counts_incomplete_rows else Gaussian()
 
 
 def _penalty_rows(penalty: FloatArray, block: Any) -> FloatArray:
@@ -374,5 +374,5 @@ def table_bytes(families: Sequence[ColumnFamily], blocks: Sequence[Any], n_compo
         if offsets is not None and len(offsets) > 1:
             rows += int(offsets[-1])
         else:
-            rows += block.n_columns * (block.n_columns if not family.closed_form_with_missing else 1)
+            rows += block.n_columns * (block.n_columns if not family.counts_incomplete_rows else 1)
     return 8 * rows * n_components

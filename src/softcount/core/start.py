@@ -81,7 +81,7 @@ def start_counts(model: MixtureModel, executor: Executor, chunks: Chunks, resp_o
 def _diagonal_params(model: MixtureModel, executor: Executor, chunks: Chunks) -> MixtureParams | None:
     """Parameters with the pooled means and variances, where a family cannot count incomplete rows without any."""
     needy = [
-        not family.closed_form_with_missing and getattr(block, "has_missing", False)
+        not family.counts_incomplete_rows and getattr(block, "has_missing", False)
         for family, block in zip(model.families, chunks.blocks, strict=True)
     ]
     if not any(needy):

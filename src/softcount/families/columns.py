@@ -103,6 +103,8 @@ class ColumnFamily(Family):
 
     #: Whether a pass can start from known classes alone: the maximum needs no iterating.
     closed_form_with_missing = True
+    #: Whether incomplete rows can be counted before there are parameters to guess the missing cells by.
+    counts_incomplete_rows = True
     #: Whether the family reads sparse blocks.
     reads_sparse = False
     #: Whether a row is a bag of repeatable events, whose repetitions are worth less than as many different rows.

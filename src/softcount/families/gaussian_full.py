@@ -54,6 +54,7 @@ class MultivariateGaussian(ColumnFamily):
     prior_class = MomentPrior
     event_ndim = 1
     closed_form_with_missing = False
+    counts_incomplete_rows = False
 
     def parameters(self, mean: ArrayLike, cov: ArrayLike) -> Params:
         """Parameters from mean vector and covariance matrix."""

@@ -87,7 +87,7 @@ class LinearFamily(ColumnFamily):
         natural = self.natural(params)
         inside = inner(prior.center[..., None], natural) - self.log_normalizer(natural)
         alpha = np.broadcast_to(prior.alpha, inside.shape)
-        return float(np.where(alpha > 0.0, alpha * inside, 0.0).sum())
+        return float((alpha * np.where(alpha > 0.0, inside, 0.0)).sum())
 
     def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
         """Evidence per stored cell; the constants of a sparse row's columns belong to the row."""

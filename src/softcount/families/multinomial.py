@@ -12,10 +12,11 @@ from softcount._types import CodesArray, FloatArray
 from softcount.families._base import Params, inner, prepend_size
 from softcount.families.blocks import Block
 from softcount.families.columns import PseudoCounts, others_mean
-from softcount.families.linear import LinearFamily
+from softcount.families.linear import LinearFamily, LinearScorer, LinearTally
+from softcount.families.multinomial_missing import MultinomialScorer, MultinomialTally, hidden_share
 from softcount.families.supports import is_non_negative
 
-__all__ = ["Multinomial"]
+__all__ = ["Multinomial", "SeenWords"]
 
 
 class Multinomial(LinearFamily):
@@ -23,8 +24,8 @@ class Multinomial(LinearFamily):
 
     The event is the whole vector: the last axis of ``log_prob`` runs over the words. As the model of a block's
     columns (class axis last) the score is that of the *sequence* of words, :math:`\sum_j x_{ij} \log\theta_{jk}`,
-    without the coefficient, which contains no class. A missing count says nothing: the tokens that were seen are what
-    is scored.
+    without the coefficient, which contains no class. Where the counts of some words are missing, the words that were
+    seen are scored among those that could be, see :mod:`softcount.families.multinomial_missing`.
 
     Examples
     --------
@@ -37,6 +38,7 @@ class Multinomial(LinearFamily):
     support = "counts of 0 or more"
     event_ndim = 1
     counts_repetitions = True
+    closed_form_with_missing = False
 
     def parameters(self, prob: ArrayLike) -> Params:
         """Parameters from the probabilities of the words, along the last axis."""
@@ -127,6 +129,21 @@ class Multinomial(LinearFamily):
         r"""Slopes :math:`\log\theta_{jk}`, no constants."""
         return params["log_prob"], None
 
+    def scorer(self, params: Params) -> LinearScorer:
+        """The product with the slopes, among the words that could be seen."""
+        return MultinomialScorer(params)
+
+    def tally(self, block: Block, n_classes: int, params: Params | None = None) -> LinearTally:
+        """Weighted sums of the words; without ``params`` hidden words are not guessed."""
+        return MultinomialTally(block, n_classes, params)
+
+    def column_scores(self, params: Params, block: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
+        """Evidence per word; what hidden words leave to the others belongs to the row."""
+        cells, rest = super().column_scores(params, block, weights)
+        if block.has_missing:
+            rest = rest - (weights * hidden_share(block, np.exp(params["log_prob"]))).sum(axis=1)
+        return cells, rest
+
     def row_base(self, block: Block) -> FloatArray | None:
         """None: rows are scored as sequences of words."""
         return None
@@ -182,3 +199,18 @@ class Multinomial(LinearFamily):
         with np.errstate(divide="ignore", invalid="ignore"):
             log_rest = np.log(others_mean(theta, class_weight))
             return np.asarray(np.where(theta > 0.0, theta * (params["log_prob"] - log_rest), 0.0))
+
+
+class SeenWords(Multinomial):
+    """Words counted as they were seen, hidden ones left out: for rules of scoring that are no likelihood."""
+
+    name = "seen_words"
+    closed_form_with_missing = True
+
+    def scorer(self, params: Params) -> LinearScorer:
+        """The product with the slopes."""
+        return LinearScorer(params["log_prob"], None, None)
+
+    def tally(self, block: Block, n_classes: int, params: Params | None = None) -> LinearTally:
+        """Weighted sums of the words."""
+        return LinearTally(block, n_classes)

@@ -203,6 +203,12 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         model = self._make_model(blocks, names)
         if not model.has_single_components:
             raise InputError("partial_fit needs one component per class; use fit for n_components_per_class above 1.")
+        for family, block in zip(model.families, blocks, strict=True):
+            if not family.closed_form_with_missing and getattr(block, "has_missing", False):
+                raise InputError(
+                    f"X has missing cells in {family.name} columns, which cannot be counted batch by batch: what is "
+                    "missing is guessed from all rows together. Use fit, or leave those rows out."
+                )
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
         self.classes_ = names

@@ -13,6 +13,9 @@ from softcount.core.chunks import Chunk
 from softcount.core.learn import Learned
 from softcount.estimators._choosing import Outcome
 from softcount.estimators.naive_bayes.multinomial import MultinomialNB
+from softcount.families.columns import ColumnFamily
+from softcount.families.linear import LinearScorer
+from softcount.families.multinomial import SeenWords
 
 __all__ = ["ComplementNB"]
 
@@ -138,15 +141,17 @@ class ComplementNB(MultinomialNB):
                 "with alpha=0 its weight is infinite and norm=True cannot divide by the sum. Use alpha above 0."
             )
 
+    def _families(self) -> tuple[ColumnFamily, ...]:
+        return (SeenWords(),)
+
     def _class_scores(self, X: Any) -> FloatArray:
         chunks = self._rows(X)
         out = np.zeros((chunks.n_rows, self.classes_.shape[0]))
         weights = self.feature_log_prob_.T
         # With alpha=0 a word that only one class has speaks for it with infinite weight: it decides alone.
         decisive = np.isposinf(weights)
-        family = self.model_.families[0]
-        scorer = family.scorer({"log_prob": np.where(decisive, 0.0, weights)})
-        decider = family.scorer({"log_prob": decisive.astype(np.float64)}) if decisive.any() else None
+        scorer = LinearScorer(np.where(decisive, 0.0, weights), None, None)
+        decider = LinearScorer(decisive.astype(np.float64), None, None) if decisive.any() else None
 
         def task(chunk: Chunk) -> None:
             # What a multinomial with these weights would score is the rule's score.
