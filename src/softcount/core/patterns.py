@@ -223,7 +223,10 @@ def _columns(block: Block, rows: IntArray) -> Iterator[tuple[int, NDArray[Any]]]
     if isinstance(block, DenseBlock):
         for j in range(block.n_columns):
             values = block.values[rows, j]
-            yield j, values if block.threshold is None else (values > block.threshold).view(np.uint8)
+            if block.threshold is not None:
+                above = (values > block.threshold).astype(np.float64)
+                values = np.where(np.isnan(values), np.nan, above) if block.has_missing else above
+            yield j, values
     elif isinstance(block, CodesBlock):
         for j in range(block.n_columns):
             yield j, block.codes[rows, j]

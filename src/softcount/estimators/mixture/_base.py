@@ -42,6 +42,7 @@ __all__ = ["BaseMixture"]
 
 #: The names users give to starts, and what they are called in the core, where they differ.
 INITS = {None: VARIED, "random": "responsibilities"}
+START_NAMES = ("k-means++", "kmeans", "random", "random_from_data", "uniform", "labeled")
 FEWEST_FINAL = 4
 
 
@@ -107,6 +108,12 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         check_number("n_init", self.n_init, 1, whole=True)
         if self.n_final is not None:
             check_number("n_final", self.n_final, 1, whole=True)
+        init = getattr(self, "init", None)
+        if isinstance(init, str) and init not in START_NAMES:
+            raise InputError(
+                f"init is {init!r}; choose one of {', '.join(map(repr, START_NAMES))}, or give responsibilities, a component "
+                "for each row, or a fitted estimator of the same kind."
+            )
         cold = [t for t in (self.annealing or ()) if not t > 1.0]
         if cold:
             raise InputError(f"annealing has the temperatures {cold}; temperatures are above 1, from hot to cold.")
@@ -204,7 +211,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         model, fit = learned.model, learned.fit
         if self.order is not None and (labels is None or not labels.class_support().any()):
             model, fit = reordered(model, fit, self._component_order(learned))
-        notes = (*learned.notes, *component_notes(model, fit, list(names)))
+        notes = (*learned.notes, *component_notes(model, fit, names.tolist()))
         return replace(learned, model=model, fit=fit, notes=notes)
 
     def _component_order(self, learned: Learned) -> NDArray[Any]:
