@@ -28,7 +28,7 @@ def write_page(path: Path, results: list[Result], skipped: list[str], minutes: f
     seeds = sorted({r.seed for r in results})
     how = (
         f"Means of {len(seeds)} draws of the labels (seeds {seeds[0]} to {seeds[-1]}); the whole study took "
-        f"{minutes:.0f} minutes in two processes."
+        f"{minutes:.0f} minutes of processor time."
     )
     if skipped:
         how += " Skipped, because the data was not there: " + "; ".join(skipped) + "."

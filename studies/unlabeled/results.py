@@ -43,6 +43,6 @@ def write_results(path: Path, results: list[Result], skipped: list[str], minutes
 
 
 def read_results(path: Path) -> tuple[list[Result], list[str], float]:
-    """Results, skipped sets and minutes of the last whole run."""
+    """Results, skipped sets and minutes of processor time of the last whole run."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return [Result(**fields) for fields in content["results"]], content["skipped"], content["minutes"]
