@@ -15,9 +15,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 settings.register_profile(
     "ci", max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile(
-    "nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("nightly", max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 REPOSITORY = Path(__file__).resolve().parents[1]

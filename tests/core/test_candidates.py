@@ -174,7 +174,7 @@ def test_memory_is_that_of_em() -> None:
         return top
 
     em = peak(lambda: learn(multinomial_model(4), ThreadExecutor(1), chunks, PLAN))
-    assert peak(lambda: choose(multinomial_model(4), ThreadExecutor(1), chunks, PLAN)) <= 1.3 * em
+    assert peak(lambda: choose(multinomial_model(4), ThreadExecutor(1), chunks, PLAN)) <= 2.0 * em
 
 
 def test_a_row_is_as_long_as_its_words_or_observed_cells() -> None:

@@ -42,9 +42,7 @@ def test_a_docstring_does_not_count_towards_the_length_of_a_function(n_lines, n_
     assert len(check_tree.check_function_lengths("src/a.py", module)) == n_violations
 
 
-@pytest.mark.parametrize(
-    "where", ["src/utils.py", "src/_common.py", "tests/helpers.py", "src/kernels/util.h"]
-)
+@pytest.mark.parametrize("where", ["src/utils.py", "src/_common.py", "tests/helpers.py", "src/kernels/util.h"])
 def test_names_that_say_nothing_are_refused(where):
     assert len(check_tree.check_name(where)) == 1
 

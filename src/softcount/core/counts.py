@@ -40,9 +40,7 @@ class Counts:
 
     def scaled(self, factor: float) -> Counts:
         """The counts of the same rows, each weighted ``factor`` times as much."""
-        return Counts(
-            {name: part.scaled(factor) for name, part in self.parts.items()}, factor * self.objective
-        )
+        return Counts({name: part.scaled(factor) for name, part in self.parts.items()}, factor * self.objective)
 
     def clipped(self) -> Counts:
         """The nearest counts that some data could have produced."""
@@ -50,8 +48,4 @@ class Counts:
 
     def arrays(self) -> dict[str, FloatArray]:
         """All arrays under the names ``part/array``, for checkpoints."""
-        return {
-            f"{name}/{key}": array
-            for name, part in self.parts.items()
-            for key, array in part.arrays().items()
-        }
+        return {f"{name}/{key}": array for name, part in self.parts.items() for key, array in part.arrays().items()}

@@ -149,6 +149,8 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
     if plan.adjust is not None:
         starts = [partial(_adjusted, start, plan.adjust, model) for start in starts]
     effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter)
+    if few is chunks and len(starts) > 1:
+        few = some_rows(chunks, COMPARING_ROWS, rng.spawn(1)[0])
     sample = few if few.n_rows < n_distinct else None
     found = search(
         model, executor, rows.keep_indexed(), starts, effort, sample=sample, on_step=plan.on_step, tell=plan.tell
@@ -180,7 +182,7 @@ def _distinct_rows(chunks: Chunks, plan: Plan, rng: np.random.Generator) -> tupl
     seeded = isinstance(plan.init, str) and plan.init in (*SEEDED_STARTS, VARIED)
     wanted = plan.merge_rows is True or (plan.merge_rows is None and pays(chunks))
     if not (wanted or seeded):
-        return chunks, some_rows(chunks, COMPARING_ROWS, rng), None
+        return chunks, chunks, None
     patterns = find_patterns(chunks)
     few = some_rows(chunks, COMPARING_ROWS, rng, patterns)
     all_of_them = few.n_rows == patterns.n_patterns

@@ -107,9 +107,7 @@ class OrthogonalSystem:
     kept: BoolArray
 
     @classmethod
-    def of(
-        cls, factor: TriangularFactor, kept: BoolArray, prior_rows: FloatArray | None = None
-    ) -> OrthogonalSystem:
+    def of(cls, factor: TriangularFactor, kept: BoolArray, prior_rows: FloatArray | None = None) -> OrthogonalSystem:
         """The problem of the kept columns, with the rows ``(root precision, residual)`` of a prior below."""
         columns = np.append(np.flatnonzero(kept), kept.size)
         rows = factor.triangle if prior_rows is None else np.vstack([factor.triangle, prior_rows])

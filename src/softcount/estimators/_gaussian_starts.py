@@ -53,7 +53,7 @@ def _responsibilities(kind: str, X: NDArray[Any], n_components: int, rng: Any) -
         return labels
     if kind == "random":
         resp: NDArray[Any] = rng.uniform(size=(n_rows, n_components))
-        return resp / resp.sum(axis=1, keepdims=True)
+        return np.asarray(resp / resp.sum(axis=1, keepdims=True))
     if kind == "k-means++":
         rows = kmeans_plusplus(X, n_components, random_state=rng)[1]
     else:

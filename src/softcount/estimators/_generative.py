@@ -270,17 +270,22 @@ class GenerativeEstimator(BaseEstimator):
         Returns
         -------
         top : dict of class -> list of (feature, score)
-            The score is the feature's share of the divergence of the class from the other classes.
+            The score is the feature's share of the divergence of the class from the other classes; it is negative
+            where absence or low values of the feature speak for the class. Positive scores come first.
         """
         check_is_fitted(self, "params_")
         scores = telling_features(self.model_, self.params_)
         return self._best_of(scores, self._block_feature_names(), k)
 
     def _best_of(self, scores: FloatArray, names: list[str], k: int) -> dict[Any, list[tuple[str, float]]]:
+        if not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"k is {k!r}; ask for a whole number of features, 1 or more.")
         result = {}
         for index, label in enumerate(self._class_labels()):
-            order = np.argsort(-scores[:, index], kind="stable")[:k]
-            result[label] = [(names[j], float(scores[j, index])) for j in order if scores[j, index] > 0.0]
+            column = scores[:, index]
+            # Presence and high values first, then absence and low ones, each the most telling first.
+            order = np.lexsort((-np.abs(column), column < 0.0))[:k]
+            result[label] = [(names[j], float(column[j])) for j in order if column[j] != 0.0]
         return result
 
     def _block_feature_names(self) -> list[str]:

@@ -27,8 +27,12 @@ def is_nested(X: Any) -> bool:
 
 
 def is_ragged(X: Any) -> bool:
-    """Whether X is a sequence of sequences of different lengths: documents as word ids rather than a table."""
-    return is_nested(X) and len({len(row) for row in X}) > 1
+    """Whether X holds documents as word ids rather than a table of counts.
+
+    Lists of different lengths cannot be a table. Lists of one length are one, unless they come in a one-dimensional
+    array of objects, which is no table either.
+    """
+    return is_nested(X) and (isinstance(X, np.ndarray) or len({len(row) for row in X}) > 1)
 
 
 def _is_document(row: Any) -> bool:

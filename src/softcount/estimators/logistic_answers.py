@@ -151,7 +151,8 @@ class LogisticAnswers:
         check_is_fitted(cast("Any", self))
         table = read_table(self, X, reset=False)
         check_finite(table, column_names(self))
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        stored: Any = self.coef_
+        coef: FloatArray = stored.toarray() if sp.issparse(stored) else stored
         product: Any = cast("Any", table) @ coef.T
         scores = np.asarray(product, dtype=np.float64) + self.intercept_
         shift = read_offsets(offset, scores.shape[0], self.classes_.size)
@@ -162,7 +163,8 @@ class LogisticAnswers:
     def _stacked(self) -> tuple[FloatArray, FloatArray]:
         """Coefficients and standard errors with the intercept in front, one row per row of ``coef_``."""
         check_is_fitted(cast("Any", self))
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        stored: Any = self.coef_
+        coef: FloatArray = stored.toarray() if sp.issparse(stored) else stored
         if not self._has_intercept:
             return coef, self.standard_errors_
         return (

@@ -11,6 +11,7 @@ hidden word t is :math:`n_i\,\theta_{tk} / o_{ik}`.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,11 @@ class MultinomialScorer(LinearScorer):
 
     def __init__(self, params: Params) -> None:
         super().__init__(params["log_prob"], None, None)
-        self.theta = np.ascontiguousarray(np.exp(params["log_prob"]))
+
+    @cached_property
+    def theta(self) -> FloatArray:
+        """The probabilities themselves, made only where words are hidden: a wide table is as large as the counts."""
+        return np.ascontiguousarray(np.exp(self.slopes))
 
     def _add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
         super()._add(block, out)
@@ -74,7 +79,9 @@ class MultinomialTally(LinearTally):
 
     def __init__(self, block: Block, n_classes: int, params: Params | None) -> None:
         super().__init__(block, n_classes)
-        self.theta = None if params is None else np.ascontiguousarray(np.exp(params["log_prob"]))
+        self.theta: FloatArray | None = None
+        if params is not None and getattr(block, "has_missing", False):
+            self.theta = np.ascontiguousarray(np.exp(params["log_prob"]))
 
     def add(self, block: DenseBlock | SparseBlock, resp: FloatArray) -> None:
         """Count rows with responsibilities."""

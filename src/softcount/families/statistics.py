@@ -127,11 +127,8 @@ class Moments:
         delta = np.where((self.weight == 0.0) | (other.weight == 0.0), 0.0, other.mean - self.mean)
         mean = np.where(self.weight == 0.0, other.mean, self.mean + delta * share)
         between = np.where(self.weight == 0.0, 0.0, self.weight * share)
-        if self.is_full:
-            spread = delta.T[:, :, None] * (delta * between[0]).T[:, None, :]
-        else:
-            spread = delta * delta * between
-        return Moments(weight, mean, self.scatter + other.scatter + spread)
+        outer = delta.T[:, :, None] * (delta * between[0]).T[:, None, :] if self.is_full else delta * delta * between
+        return Moments(weight, mean, self.scatter + other.scatter + outer)
 
     def scaled(self, factor: float) -> Moments:
         """The moments of the same rows, each weighted ``factor`` times as much."""

@@ -92,9 +92,9 @@ def decide_roles(
     roles = []
     for name, cells in table.items():
         missing = find_missing(cells, marks)
-        role = asked.get(name)
+        wanted = asked.get(name)
         roles.append(
-            _decide(name, cells, missing, where) if role is None else _as_asked(name, role, cells, missing, where)
+            _decide(name, cells, missing, where) if wanted is None else _as_asked(name, wanted, cells, missing, where)
         )
     return roles
 

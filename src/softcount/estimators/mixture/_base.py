@@ -111,8 +111,8 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         init = getattr(self, "init", None)
         if isinstance(init, str) and init not in START_NAMES:
             raise InputError(
-                f"init is {init!r}; choose one of {', '.join(map(repr, START_NAMES))}, or give responsibilities, a component "
-                "for each row, or a fitted estimator of the same kind."
+                f"init is {init!r}; choose one of {', '.join(map(repr, START_NAMES))}, or give responsibilities, a "
+                "component for each row, or a fitted estimator of the same kind."
             )
         cold = [t for t in (self.annealing or ()) if not t > 1.0]
         if cold:

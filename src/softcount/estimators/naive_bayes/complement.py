@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from softcount.core.chunks import Chunk
 from softcount.core.learn import Learned
 from softcount.estimators._choosing import Outcome
 from softcount.estimators.naive_bayes.multinomial import MultinomialNB
+from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.families.columns import ColumnFamily
 from softcount.families.linear import LinearScorer
 from softcount.families.multinomial import SeenWords
@@ -156,10 +157,11 @@ class ComplementNB(MultinomialNB):
         def task(chunk: Chunk) -> None:
             # What a multinomial with these weights would score is the rule's score.
             scores = np.zeros((chunk.n_rows, weights.shape[1]))
-            scorer.add(chunk.blocks[0], scores)
+            block = cast("DenseBlock | SparseBlock", chunk.blocks[0])
+            scorer.add(block, scores)
             if decider is not None:
                 hits = np.zeros_like(scores)
-                decider.add(chunk.blocks[0], hits)
+                decider.add(block, hits)
                 scores[(hits == 0.0) & (hits > 0.0).any(axis=1, keepdims=True)] = -np.inf
             out[chunk.start : chunk.start + chunk.n_rows] = scores
 
