@@ -277,7 +277,7 @@ class GenerativeEstimator(BaseEstimator):
         scores = telling_features(self.model_, self.params_)
         return self._best_of(scores, self._block_feature_names(), k)
 
-    def _best_of(self, scores: FloatArray, names: list[str], k: int) -> dict[Any, list[tuple[str, float]]]:
+    def _best_of(self, scores: FloatArray, names: list[str], k: Any) -> dict[Any, list[tuple[str, float]]]:
         if not isinstance(k, (int, np.integer)) or k < 1:
             raise InputError(f"k is {k!r}; ask for a whole number of features, 1 or more.")
         result = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
@@ -152,7 +151,7 @@ class LogisticAnswers:
         table = read_table(self, X, reset=False)
         check_finite(table, column_names(self))
         stored: Any = self.coef_
-        coef: FloatArray = stored.toarray() if sp.issparse(stored) else stored
+        coef: FloatArray = stored.toarray() if hasattr(stored, "toarray") else stored
         product: Any = cast("Any", table) @ coef.T
         scores = np.asarray(product, dtype=np.float64) + self.intercept_
         shift = read_offsets(offset, scores.shape[0], self.classes_.size)
@@ -164,7 +163,7 @@ class LogisticAnswers:
         """Coefficients and standard errors with the intercept in front, one row per row of ``coef_``."""
         check_is_fitted(cast("Any", self))
         stored: Any = self.coef_
-        coef: FloatArray = stored.toarray() if sp.issparse(stored) else stored
+        coef: FloatArray = stored.toarray() if hasattr(stored, "toarray") else stored
         if not self._has_intercept:
             return coef, self.standard_errors_
         return (

@@ -8,8 +8,8 @@ The data are separated when there is a direction :math:`\delta \ne 0` with
 (Albert and Anderson 1984): along it the likelihood rises for ever. Whether there is one is a linear program (Konis
 2007); minimizing :math:`\sum_j s_j |\delta_j|`, with :math:`s_j` the columns' standard deviations, under a fixed sum of
 the left-hand sides finds one that uses few columns, and those that can be spared are left out one by one, for that is
-what a user wants to be told. The program starts with some rows and adds those that its answer violates, so it stays small
-however many rows there are.
+what a user wants to be told. The program starts with some rows and adds those that its answer violates, so it stays
+small however many rows there are.
 """
 
 from __future__ import annotations
