@@ -1,0 +1,68 @@
+"""The bootstrap likelihood-ratio test tells real components from chance."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from softcount import GaussianMixture, LatentClass, PoissonMixture, select
+from tests.reference.published_tables import CARCINOMA, all_rows
+
+
+def fits(estimator, X, sizes):
+    return [estimator(k).fit(X) for k in sizes]
+
+
+def test_statistics_and_p_values_of_a_published_table():
+    rows = all_rows(CARCINOMA)
+    two, three, four = fits(lambda k: LatentClass(k, random_state=0), rows, (2, 3, 4))
+    first = select.bootstrap_test(two, three, rows, n_samples=19, random_state=0)
+    second = select.bootstrap_test(three, four, rows, n_samples=19, random_state=0)
+    assert round(first.statistic, 4) == round(2 * (317.25684 - 293.70498), 4) == 47.1037
+    assert first.p_value == 1 / 20
+    assert second.p_value > 0.05
+    assert first.n_components == (2, 3)
+    assert "3 against 2 components" in str(first)
+
+
+def test_the_same_seed_gives_the_same_samples_in_any_number_of_processes():
+    rows = all_rows(CARCINOMA)
+    one, two = fits(lambda k: LatentClass(k, random_state=0), rows, (1, 2))
+    here = select.bootstrap_test(one, two, rows, n_samples=4, random_state=1)
+    there = select.bootstrap_test(one, two, rows, n_samples=4, random_state=1, n_jobs=2)
+    assert_array_equal(here.simulated, there.simulated)
+    assert here.p_value == there.p_value
+
+
+def test_p_values_are_spread_evenly_where_the_smaller_model_is_true():
+    p_values = []
+    for seed in range(12):
+        X = np.random.default_rng(seed).poisson(4.0, (80, 2))
+        one, two = fits(lambda k: PoissonMixture(k, alpha=0.0, random_state=0, n_init=6), X, (1, 2))
+        p_values.append(select.bootstrap_test(one, two, X, n_samples=19, n_init=4, random_state=seed).p_value)
+    assert min(p_values) >= 0.05
+    assert np.mean(np.array(p_values) <= 0.1) <= 0.4
+    assert np.mean(p_values) > 0.25
+
+
+def test_a_real_component_is_found_by_gaussian_mixtures_with_holes():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0.0, 1.0, (60, 2)), rng.normal(4.0, 1.0, (60, 2))])
+    X[::9, 1] = np.nan
+    one, two = fits(lambda k: GaussianMixture(k, random_state=0, n_init=4, tol=1e-5), X, (1, 2))
+    assert select.bootstrap_test(one, two, X, n_samples=9, random_state=0).p_value == 0.1
+
+
+def test_weights_count_rows_or_are_refused():
+    answers, count = np.unique(all_rows(CARCINOMA), axis=0, return_counts=True)
+    one, two = (LatentClass(k, random_state=0).fit(answers, sample_weight=count) for k in (1, 2))
+    weighted = select.bootstrap_test(one, two, answers, sample_weight=count, n_samples=3, random_state=0)
+    assert weighted.statistic == pytest.approx(2 * (524.46482 - 317.25684), abs=1e-3)
+    with pytest.raises(ValueError, match="how often each row counts"):
+        select.bootstrap_test(one, two, answers, sample_weight=count / 3.0)
+    with pytest.raises(ValueError, match="the smaller one first"):
+        select.bootstrap_test(two, one, answers, sample_weight=count)
+
+
+def test_labels_are_refused():
+    with pytest.raises(ValueError, match="without labels"):
+        select.how_many(LatentClass(), all_rows(CARCINOMA), [1, 2], np.zeros(118), n_bootstrap=5)
