@@ -19,7 +19,7 @@ from softcount.core.logistic.inference import LogisticInference, infer, is_affor
 from softcount.core.logistic.methods import Solver
 from softcount.core.progress import step_printer
 from softcount.estimators._saving import Savable
-from softcount.estimators.glm_inputs import column_names, read_table
+from softcount.estimators.glm_inputs import column_names
 from softcount.estimators.logistic_answers import LogisticAnswers
 from softcount.estimators.logistic_inputs import (
     Strength,
@@ -32,6 +32,7 @@ from softcount.estimators.logistic_inputs import (
     read_solver,
     read_start,
     read_strength,
+    read_table,
     scaled_table,
 )
 from softcount.estimators.logistic_targets import Targets, read_targets, with_class_weight, without_empty_classes

@@ -14,8 +14,8 @@ from softcount._types import FloatArray
 from softcount.core.iterate import Step
 from softcount.core.logistic.rows import binary_probability, softmax
 from softcount.estimators.coefficient_table import CoefficientTable, check_level
-from softcount.estimators.glm_inputs import check_finite, column_names, read_table
-from softcount.estimators.logistic_inputs import read_offsets
+from softcount.estimators.glm_inputs import check_finite, column_names
+from softcount.estimators.logistic_inputs import read_offsets, read_table
 
 __all__ = ["LogisticAnswers"]
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
 
 from softcount._errors import InputError
 from softcount._types import FloatArray, Table
@@ -33,6 +34,7 @@ __all__ = [
     "read_solver",
     "read_start",
     "read_strength",
+    "read_table",
     "scaled_table",
 ]
 
@@ -44,6 +46,14 @@ CAREFUL = 1e3
 #: Columns of values beyond these are rescaled: the squares would leave the range of floating point.
 LARGEST_VALUE = 1e100
 SMALLEST_VALUE = 1e-100
+
+
+def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
+    """X as float64 or float32, dense or CSR, as wide as it is; its cells are looked at later."""
+    table = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+    )
+    return cast("Table", table)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,18 @@ def test_more_columns_than_rows_are_answered_without_a_penalty():
     assert model.score(X, y) == 1.0
 
 
+def test_very_wide_tables_are_fitted_without_a_matrix_of_their_columns():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 60_000), density=1e-3, format="csr", rng=rng)
+    y = (X[:, :2000].sum(axis=1) > np.median(X[:, :2000].sum(axis=1))).astype(int)
+    model = LogisticRegression().fit(X, y)
+    assert model.solver_ == "newton-cg"
+    assert model.converged_
+    assert model.covariance_ is None
+    slope = X.T @ (y - model.predict_proba(X)[:, 1]) - model.coef_[0]
+    assert np.abs(slope).max() < 1e-6
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_collinear_and_constant_columns_get_zero_and_are_named(solver):
     X, y = make_classification(n_rows=200, n_columns=3)
