@@ -204,7 +204,8 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         if not model.has_single_components:
             raise InputError("partial_fit needs one component per class; use fit for n_components_per_class above 1.")
         for family, block in zip(model.families, blocks, strict=True):
-            if not family.closed_form_with_missing and getattr(block, "has_missing", False):
+            guesses_later = family.counts_incomplete_rows and not family.closed_form_with_missing
+            if guesses_later and getattr(block, "has_missing", False):
                 raise InputError(
                     f"X has missing cells in {family.name} columns, which cannot be counted batch by batch: what is "
                     "missing is guessed from all rows together. Use fit, or leave those rows out."
