@@ -23,17 +23,17 @@ from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
 
 __all__ = ["row_totals", "token_correlation", "with_evidence"]
 
-#: Rows looked at together, and the cells they may have in a dense table.
-ROWS_AT_ONCE = 8192
-CELLS_AT_ONCE = 2**21
+#: Cells, or stored entries, looked at together.
+CELLS_AT_ONCE = 2**17
 
 
 def row_totals(block: Block) -> tuple[FloatArray, FloatArray]:
     """Per row the total and the sum of squares of its counts, missing cells left out."""
     total, square = np.zeros(block.n_rows), np.zeros(block.n_rows)
-    step = ROWS_AT_ONCE
-    if not isinstance(block, SparseBlock):
-        step = max(1, min(step, CELLS_AT_ONCE // max(block.n_columns, 1)))
+    per_row: float = block.n_columns
+    if isinstance(block, SparseBlock):
+        per_row = (block.indptr[-1] - block.indptr[0]) / max(block.n_rows, 1)
+    step = max(1, int(CELLS_AT_ONCE // max(per_row, 1.0)))
     for start in range(0, block.n_rows, step):
         part = block.rows(start, min(start + step, block.n_rows))
         rows = slice(start, start + part.n_rows)
