@@ -1,4 +1,4 @@
-"""A leap keeps what the last counts had: weight in every cell, zeros in yes/no columns; several components start apart."""
+"""A leap leaves weight in cells and zeros in yes/no columns that had some; components of a class start apart."""
 
 import numpy as np
 
