@@ -312,9 +312,9 @@ class _SoftmaxInformation:
 def _squares(design: Design, rows: slice, weight: FloatArray) -> FloatArray:
     """``sum_i weight_ki x_ij**2`` of the shifted columns."""
     if design.is_sparse:
-        part: Any = csr_rows(design.table, rows)
+        part: Any = csr_rows(design.table, rows, transposed=True)
         part.data = np.square(part.data, dtype=np.float64)
-        return np.asarray((part.T @ weight.T).T)
+        return np.asarray((part @ weight.T).T)
     part = np.asarray(design.table)[rows]
     shifted = part if design.center is None else part - design.center
     return np.asarray(weight @ np.square(shifted, dtype=np.float64))

@@ -142,7 +142,7 @@ class SparseProducts:
     def predictor(self, rows: slice) -> FloatArray:
         """``coef @ x_i``."""
         if self._slopes.shape[1] == 1:
-            eta = np.asarray(self._part(rows) @ self._slopes[:, 0])[None]
+            eta = np.asarray(csr_rows(self._table, rows) @ self._slopes[:, 0])[None]
         else:
             scores = np.zeros((rows.stop - rows.start, self._slopes.shape[1]))
             kernels.csr_scores(*self._arrays(rows), self._slopes, scores)
@@ -153,7 +153,7 @@ class SparseProducts:
     def add(self, rows: slice, residual: FloatArray) -> None:
         """Add ``residual @ X``."""
         if self._slopes.shape[1] == 1:
-            self._sum[:, 0] += self._part(rows).T @ residual[0]
+            self._sum[:, 0] += csr_rows(self._table, rows, transposed=True) @ residual[0]
         else:
             kernels.csr_accumulate(*self._arrays(rows), np.ascontiguousarray(residual.T), self._sum)
         self._weight += residual.sum(axis=1)
@@ -162,16 +162,17 @@ class SparseProducts:
         """The sum so far."""
         return np.column_stack([self._weight, self._sum.T]) if self._first else self._sum.T.copy()
 
-    def _part(self, rows: slice) -> Any:
-        return csr_rows(self._table, rows)
-
     def _arrays(self, rows: slice) -> tuple[Any, Any, Any]:
         return self._table.indptr[rows.start : rows.stop + 1], self._table.indices, self._table.data
 
 
-def csr_rows(table: Any, rows: slice) -> Any:
-    """Rows of a CSR table as a ``csr_array`` that shares its memory."""
+def csr_rows(table: Any, rows: slice, *, transposed: bool = False) -> Any:
+    """Rows of a CSR table as a ``csr_array``, or their transpose as a ``csc_array``, that shares its memory."""
     pointers = table.indptr[rows.start : rows.stop + 1]
     begin, end = int(pointers[0]), int(pointers[-1])
-    part = (table.data[begin:end], table.indices[begin:end], pointers - begin)
-    return sp.csr_array(part, shape=(rows.stop - rows.start, table.shape[1]))
+    shape = (table.shape[1], rows.stop - rows.start) if transposed else (rows.stop - rows.start, table.shape[1])
+    # Given its arrays at once, the constructor would copy slices of arrays much longer than they are.
+    part: Any = (sp.csc_array if transposed else sp.csr_array)(shape, dtype=table.data.dtype)
+    part.data, part.indices = table.data[begin:end], table.indices[begin:end]
+    part.indptr = (pointers - begin).astype(part.indices.dtype, copy=False)
+    return part
