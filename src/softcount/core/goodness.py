@@ -29,6 +29,8 @@ __all__ = ["CategoryTable", "Goodness", "Residual", "bivariate_residuals", "cate
 
 #: Tables with at most this many cells are worked out cell by cell.
 MOST_CELLS = 2**18
+#: Patterns of tables with fewer cells have a number each.
+LARGEST_NUMBER = 2**62
 #: Cochran's rule: no expected count below the first, at most this share below the second.
 SMALLEST_EXPECTED = 1.0
 COMFORTABLE_EXPECTED = 5.0
@@ -65,9 +67,16 @@ class CategoryTable:
     def patterns(self) -> tuple[IntArray, FloatArray]:
         """The distinct complete rows, in order, and the weight of each."""
         complete = (self.codes >= 0).all(axis=1) & (self.weight > 0.0)
-        found, inverse = np.unique(self.codes[complete], axis=0, return_inverse=True)
-        count = np.bincount(inverse.reshape(-1), self.weight[complete], minlength=found.shape[0])
-        return found, count.astype(np.float64)
+        codes, weight = self.codes[complete], self.weight[complete]
+        shape = [table.shape[0] for table in self.tables]
+        if self.n_cells < LARGEST_NUMBER:
+            # One number per pattern sorts faster than a row of codes.
+            cells, inverse = np.unique(np.ravel_multi_index(tuple(codes.T), shape), return_inverse=True)
+            found = np.stack(np.unravel_index(cells, shape), axis=1)
+        else:
+            found, inverse = np.unique(codes, axis=0, return_inverse=True)
+        count = np.bincount(inverse.reshape(-1), weight, minlength=found.shape[0])
+        return found.astype(np.int64), count.astype(np.float64)
 
     def probabilities(self, patterns: IntArray) -> FloatArray:
         """Probability of each pattern."""

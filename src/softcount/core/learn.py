@@ -97,6 +97,8 @@ class Learned:
         Distinct rows that were iterated over, where equal rows were merged.
     tol : float
         Tolerance of the runs, which says when two of them reached the same optimum.
+    rows : Chunks or None
+        The distinct rows with their weights, where equal rows were merged.
     """
 
     model: MixtureModel
@@ -107,6 +109,7 @@ class Learned:
     n_tried: int = 0
     n_patterns: int | None = None
     tol: float = 0.0
+    rows: Chunks | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_starts(self) -> int:
@@ -164,6 +167,7 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
         found.n_tried,
         n_distinct if merged else None,
         plan.stopping.tol,
+        rows if merged else None,
     )
 
 

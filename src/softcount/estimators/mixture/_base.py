@@ -195,7 +195,8 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
         plan = self._plan_for(chunks)
         learned = self._settled(learn(model, self._executor(), chunks, plan), labels, classes)
-        self._look_at(learned, chunks, list(classes.tolist()))
+        # Merged rows have the weight, and so the likelihood and the tables, of all.
+        self._look_at(learned, chunks if learned.rows is None else learned.rows, list(classes.tolist()))
         warn_about(learned, type(self).__name__, plan.stopping)
         return learned
 
