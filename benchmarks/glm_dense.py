@@ -66,8 +66,8 @@ def fitter(name: str, family: str) -> Callable[[np.ndarray, np.ndarray], Any]:
 
 def objective(model: Any, family: str, X: np.ndarray, y: np.ndarray) -> float:
     """Mean deviance of a fitted model, computed the same way for all."""
-    from softcount.core.glm_families import resolve_family
-    from softcount.core.links import LINKS
+    from softcount.core.glm.families import resolve_family
+    from softcount.core.glm.links import LINKS
 
     intercept = float(np.ravel(model.intercept_)[0])
     predictor = X @ np.ravel(model.coef_) + intercept

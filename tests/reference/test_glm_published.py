@@ -10,8 +10,8 @@ import json
 import numpy as np
 import pytest
 
-from softcount.core.glm_families import resolve_family
-from softcount.core.glm_inference import RowWeights, likelihood
+from softcount.core.glm.families import resolve_family
+from softcount.core.glm.inference import RowWeights, likelihood
 from softcount.estimators.glm import GLM
 
 pd = pytest.importorskip("pandas")

@@ -23,13 +23,13 @@ from softcount.core.bayesian_linear import (
 from softcount.core.blas_threads import single_threaded_blas
 from softcount.core.counts import Counts
 from softcount.core.execute import ThreadExecutor
-from softcount.core.glm_families import GaussianFamily
+from softcount.core.glm.families import GaussianFamily
 from softcount.core.normal_equations import Design
 from softcount.estimators._saving import Savable
 from softcount.estimators.bayesian_prior import check_noise, read_prior
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
-from softcount.estimators.glm_inputs import check_finite, column_names, read_table, read_target
-from softcount.estimators.glm_intervals import predictor_error
+from softcount.estimators.glm.inputs import check_finite, column_names, read_table, read_target
+from softcount.estimators.glm.intervals import predictor_error
 from softcount.families.statistics import Moments
 from softcount.inputs.weights import read_weights
 

@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from softcount._errors import InputError
 from softcount._types import FloatArray, IntArray
-from softcount.estimators.logistic_inputs import check_whole
+from softcount.estimators.logistic.inputs import check_whole
 
 if TYPE_CHECKING:
     import pandas as pd

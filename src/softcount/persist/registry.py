@@ -23,10 +23,11 @@ OTHER_ESTIMATORS = {"TableClassifier": "softcount.estimators.table"}
 @cache
 def value_classes() -> dict[str, type]:
     """What fitted estimators are made of, by the name it has in files."""
-    from softcount.core import glm_families, links
     from softcount.core.calibration import Calibration
     from softcount.core.classification import Classification
     from softcount.core.counts import Counts
+    from softcount.core.glm import families as glm_families
+    from softcount.core.glm import links
     from softcount.core.goodness import Goodness
     from softcount.core.iterate import Step
     from softcount.core.mixture import MixtureModel, MixtureParams

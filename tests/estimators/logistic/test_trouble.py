@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from softcount import LogisticRegression
 from softcount._errors import ConvergenceWarning, InputError
-from softcount.estimators.glm_warnings import AliasedColumnsWarning, SeparationWarning
+from softcount.estimators.glm.trouble import AliasedColumnsWarning, SeparationWarning
 from tests.estimators.logistic.data import make_classification, names_of
 
 SOLVERS = ["newton", "irls", "lbfgs", "gradient", "newton-cg"]

@@ -1,0 +1,220 @@
+r"""What a fitted generalized linear model says beyond its coefficients.
+
+With :math:`A = X^\top W X + \Lambda_2` at the fit, the covariance of the coefficients is
+
+.. math:: \phi A^{-1} \qquad\text{or, as a sandwich,}\qquad
+          A^{-1} \Bigl(\sum_i f_i s_i s_i^\top\Bigr) A^{-1}, \qquad
+          s_i = w_i \frac{y_i - \mu_i}{V(\mu_i)} \frac{d\mu_i}{d\eta_i} x_i ,
+
+with frequency weights :math:`f_i` and precision weights :math:`w_i`. With a quadratic penalty the first is
+the posterior covariance under the normal prior that the penalty is. The effective number of coefficients is
+:math:`\operatorname{tr}(A^{-1} X^\top W X)`, the plain number of columns without a penalty, and
+
+.. math:: \hat\phi = \frac{1}{\sum_i f_i - \text{effective number}} \sum_i f_i w_i \frac{(y_i - \mu_i)^2}{V(\mu_i)} .
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from softcount._types import FloatArray
+from softcount.core.execute import Executor
+from softcount.core.glm.families import GLMFamily, TweedieFamily
+from softcount.core.glm.fit import GLMFit
+from softcount.core.glm.model import GLMChunk, GLMData, evaluate_rows
+from softcount.core.normal_equations import GramTally, row_slices
+from softcount.families.statistics import Sums
+
+__all__ = ["CovarianceKind", "DispersionKind", "GLMInference", "RowWeights", "infer"]
+
+CovarianceKind = Literal["model", "sandwich"]
+DispersionKind = Literal["pearson", "deviance"]
+
+BLOCK_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """The weights of the rows, apart; None stands for ones.
+
+    Attributes
+    ----------
+    frequency : array or None
+        How often the row was observed.
+    precision : array or None
+        What divides the row's dispersion: the precision weight, or the number of trials.
+    multiplicity : array or None
+        A factor of the row's log-likelihood beside the frequency: precision weights of rows with trials.
+    """
+
+    frequency: FloatArray | None = None
+    precision: FloatArray | None = None
+    multiplicity: FloatArray | None = None
+
+    def total(self) -> FloatArray | None:
+        """The product: the weight of a row's deviance."""
+        product: FloatArray | None = None
+        for weight in (self.frequency, self.precision, self.multiplicity):
+            if weight is not None:
+                product = weight if product is None else product * weight
+        return product
+
+    def n_observations(self, n_rows: int) -> float:
+        """Rows with a weight, each counted as often as it was observed."""
+        total = self.total()
+        if total is None:
+            return float(n_rows)
+        frequency = np.ones(n_rows) if self.frequency is None else self.frequency
+        return float(frequency[total > 0.0].sum())
+
+
+@dataclass(frozen=True)
+class GLMInference:
+    """Estimates around a fit.
+
+    ``covariance`` belongs to the coefficients of the columns as they are, ``shifted_covariance`` to those of
+    the columns as the design shifts them.
+    """
+
+    covariance: FloatArray
+    shifted_covariance: FloatArray
+    dispersion: float
+    likelihood_dispersion: float
+    log_likelihood: float
+    effective_coefficients: float
+    n_observations: float
+
+    @property
+    def df_residual(self) -> float:
+        """Observations beyond the effective number of coefficients."""
+        return self.n_observations - self.effective_coefficients
+
+
+def infer(
+    found: GLMFit,
+    data: GLMData,
+    weights: RowWeights,
+    executor: Executor,
+    *,
+    covariance: CovarianceKind = "model",
+    dispersion: DispersionKind | float | None = None,
+) -> GLMInference:
+    """Dispersion, covariance and likelihood at a fit.
+
+    Parameters
+    ----------
+    found : GLMFit
+        The fit.
+    data : GLMData
+        The rows it was fitted to.
+    weights : RowWeights
+        Their weights, apart.
+    executor : Executor
+        Who runs the pass of the sandwich.
+    covariance : {"model", "sandwich"}
+        Which covariance.
+    dispersion : {"pearson", "deviance"}, float or None
+        How the dispersion is estimated, or its value; None means the family's own, or else Pearson's
+        estimate.
+    """
+    family = found.model.family_at(found.fit.params)
+    information = found.information()
+    inverse = found.factor().inverse()
+    if found.model.penalty.is_sparse:
+        # Columns that the penalty dropped were chosen by looking at the data; no covariance accounts for
+        # that.
+        effective = float(np.count_nonzero(found.fit.params.coef))
+        inverse = np.full(inverse.shape, np.nan)
+    else:
+        effective = float(np.sum(inverse * information))
+        if found.model.penalty.is_zero:
+            effective = float(np.count_nonzero(found.model.kept))
+    n_observations = weights.n_observations(data.target.size)
+    phi = _dispersion(found, family, n_observations - effective, dispersion)
+    if covariance == "sandwich":
+        middle = _score_products(found, data, weights, executor)
+        spread = inverse @ middle @ inverse
+    else:
+        spread = phi * inverse
+    back = data.design.uncentering()
+    likelihood_phi, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+    return GLMInference(back @ spread @ back.T, spread, phi, likelihood_phi, log_likelihood, effective, n_observations)
+
+
+def likelihood(
+    family: GLMFamily,
+    target: FloatArray,
+    weights: RowWeights,
+    deviance: float,
+    *,
+    pearson: float = math.nan,
+    dispersion: float | None = None,
+) -> tuple[float, float]:
+    """The dispersion the likelihood is stated at, and the log-likelihood; not a number where there is none."""
+    if not family.has_likelihood or (isinstance(family, TweedieFamily) and not family.is_compound):
+        return math.nan, math.nan
+    ones = np.ones(target.size)
+    frequency = ones if weights.frequency is None else weights.frequency
+    precision = ones if weights.precision is None else weights.precision
+    multiplicity = frequency if weights.multiplicity is None else frequency * weights.multiplicity
+    weighted = precision * multiplicity > 0.0
+    if not weighted.all():
+        target, precision = target[weighted], precision[weighted]
+        frequency, multiplicity = frequency[weighted], multiplicity[weighted]
+    if dispersion is None:
+        dispersion = family.fixed_dispersion
+    if dispersion is None:
+        dispersion = family.likelihood_dispersion(deviance, pearson, precision, frequency)
+    if not dispersion > 0.0:  # a perfect fit, or no observation left to estimate from
+        return dispersion, math.inf if dispersion == 0.0 else math.nan
+    total = 0.0
+    for rows in row_slices(target.size, BLOCK_ROWS):
+        terms = family.saturated_log_likelihood(target[rows], precision[rows], dispersion)
+        total += float(multiplicity[rows] @ terms)
+    return dispersion, total - 0.5 * deviance / dispersion
+
+
+def _dispersion(
+    found: GLMFit, family: GLMFamily, df_residual: float, dispersion: DispersionKind | float | None
+) -> float:
+    if isinstance(dispersion, int | float):
+        return float(dispersion)
+    if dispersion is None and family.fixed_dispersion is not None:
+        return family.fixed_dispersion
+    if df_residual <= 0.0:
+        return math.nan
+    statistic = found.deviance if dispersion == "deviance" else found.pearson
+    return statistic / df_residual
+
+
+def _score_products(found: GLMFit, data: GLMData, weights: RowWeights, executor: Executor) -> FloatArray:
+    """``sum_i f_i s_i s_i'`` for the shifted columns."""
+    family = found.model.family_at(found.fit.params)
+    link, params = found.model.link, found.fit.params
+
+    def tally(lane: Sequence[GLMChunk]) -> Sums:
+        sums = GramTally(data.design.n_columns)
+        scratch = data.design.scratch()
+        for chunk in lane:
+            rows = data.design.load(chunk.rows, scratch)
+            predictor = rows.predictor(params.coef)
+            if chunk.offset is not None:
+                predictor = predictor + chunk.offset
+            evaluation = evaluate_rows(family, link, chunk, predictor)
+            assert evaluation is not None  # the fit ended at parameters with means
+            score = evaluation.root_information * evaluation.pearson
+            if chunk.weight is not None:
+                score = score * chunk.weight
+            if weights.frequency is not None:
+                # Each of f copies has the score of one; the weight above is that of all of them.
+                often = weights.frequency[chunk.rows]
+                score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
+            rows.add_to(sums, score, np.zeros(score.shape))
+        return sums.counts()
+
+    return executor.reduce(tally, data, counts_bytes=GramTally.nbytes(data.design.n_columns))["gram"]

@@ -1,0 +1,210 @@
+"""What the user gave to a linear model, checked: table, target, weights, offset. Errors name row and column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from softcount._errors import InputError
+from softcount._types import FloatArray, Table
+from softcount.core.column_moments import centering, column_means
+from softcount.core.execute import Executor
+from softcount.core.glm.families import GLMFamily
+from softcount.core.glm.inference import RowWeights
+from softcount.core.glm.links import Link
+from softcount.core.glm.model import GLMData
+from softcount.core.normal_equations import Design
+from softcount.inputs.weights import read_weights
+
+# The squared number of columns has to fit into memory a few times: 3 GB each at this width.
+MOST_COLUMNS = 20_000
+
+__all__ = ["column_names", "read_data", "read_offset", "read_table", "read_target"]
+
+
+def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
+    """X as float64 or float32, dense or CSR; finiteness is checked by :func:`check_finite`."""
+    width = getattr(X, "shape", (0, 0))[-1] if len(getattr(X, "shape", ())) == 2 else 0
+    if width > MOST_COLUMNS:
+        raise InputError(
+            f"X has {width} columns, and the information matrix of {type(estimator).__name__} would have as many rows "
+            f"and columns; at most {MOST_COLUMNS} are fitted. LogisticRegression takes wide sparse tables; for other "
+            "families select or hash columns first."
+        )
+    table = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+    )
+    return cast("Table", table)
+
+
+def check_finite(table: Table, names: list[str]) -> None:
+    """Refuse cells that are missing or infinite, naming the first."""
+    if sp.issparse(table):
+        values = cast("Any", table).data
+        if np.isfinite(values.sum()):
+            return
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if wrong.size == 0:
+            return
+        first = int(wrong[0])
+        row = int(np.searchsorted(cast("Any", table).indptr, first, side="right")) - 1
+        column, value = int(cast("Any", table).indices[first]), float(values[first])
+    else:
+        array = np.asarray(table)
+        found = next(
+            (
+                (start + int(r), int(c))
+                for start in range(0, array.shape[0], 4096)
+                for r, c in np.argwhere(~np.isfinite(array[start : start + 4096]))[:1]
+            ),
+            None,
+        )
+        if found is None:
+            return
+        row, column = found
+        value = float(array[row, column])
+    raise InputError(
+        f"Input X contains {_what(value)}: row {row}, column {names[column]!r}. Linear models need every cell; "
+        "drop the row, or fill the cell, for example with sklearn.impute."
+    )
+
+
+def column_names(estimator: Any) -> list[str]:
+    """The names of the columns of X: those of the data frame it was, or x0, x1, ..."""
+    if hasattr(estimator, "feature_names_in_"):
+        return [str(name) for name in estimator.feature_names_in_]
+    return [f"x{j}" for j in range(estimator.n_features_in_)]
+
+
+def read_target(family: GLMFamily, y: Any, n_rows: int) -> tuple[FloatArray, FloatArray | None]:
+    """The observations, and the numbers of trials where two columns of counts were given."""
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y cannot be read as numbers: {error}. A GLM needs a numeric target.") from None
+    trials = None
+    if values.ndim == 2 and values.shape[1] == 2 and "binomial" in family.name and "neg" not in family.name:
+        _check_finite_vector("y", values.sum(axis=1))
+        if (values < 0.0).any():
+            row = int(np.flatnonzero((values < 0.0).any(axis=1))[0])
+            raise InputError(f"y of row {row} is {values[row].tolist()}: successes and failures are 0 or more.")
+        trials = values.sum(axis=1)
+        values = np.divide(values[:, 0], trials, out=np.zeros(trials.shape), where=trials > 0.0)
+    else:
+        values = np.asarray(column_or_1d(values, warn=True), dtype=np.float64)
+    check_consistent_length(np.empty(n_rows), values)
+    _check_finite_vector("y", values)
+    return values, trials
+
+
+def read_offset(link: Link, offset: Any, exposure: Any, n_rows: int, *, positive: bool = True) -> FloatArray | None:
+    """Offset plus log exposure, or None."""
+    total = _read_vector("offset", offset, n_rows)
+    exposed = _read_vector("exposure", exposure, n_rows)
+    if exposed is None:
+        return total
+    if link.name != "log":
+        raise InputError(
+            f"exposure multiplies the mean only with link 'log', and the link is {link.name!r}. Use offset, which is "
+            "added to the linear predictor."
+        )
+    if positive and not (exposed > 0.0).all():
+        row = int(np.flatnonzero(exposed <= 0.0)[0])
+        raise InputError(
+            f"exposure of row {row} is {exposed[row]!r}; expected positive numbers. Leave out rows that were never "
+            "exposed."
+        )
+    log_exposure: FloatArray = np.log(exposed)
+    return log_exposure if total is None else total + log_exposure
+
+
+@dataclass(frozen=True)
+class ReadData:
+    """Rows ready for a fit, and their weights apart."""
+
+    data: GLMData
+    weights: RowWeights
+
+
+def read_data(
+    table: Table,
+    names: list[str],
+    y: Any,
+    *,
+    family: GLMFamily,
+    fit_intercept: bool,
+    executor: Executor,
+    sample_weight: Any = None,
+    frequency_weight: Any = None,
+    offset: FloatArray | None = None,
+) -> ReadData:
+    """Targets and weights checked against the family, the table checked and centered where that pays."""
+    n_rows = table.shape[0]
+    target, trials = read_target(family, y, n_rows)
+    precision = read_weights(sample_weight, n_rows)
+    frequency = read_weights(frequency_weight, n_rows, "frequency_weight")
+    # Without trials the precision weight itself divides the dispersion; with trials it counts likelihoods.
+    weights = RowWeights(frequency, precision) if trials is None else RowWeights(frequency, trials, precision)
+    total = weights.total()
+    used = np.ones(n_rows, dtype=np.bool_) if total is None else total > 0.0
+    if not used.any():
+        raise InputError("All weights are zero: there is no row to fit to.")
+    wrong = used & ~family.contains_target(target)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"y of row {row} is {float(target[row])!r}, which the {family.name} family cannot produce; expected "
+            f"{family.target_domain}."
+        )
+    if not used.all():
+        # A row without weight takes no part; its target only has to be computable.
+        target = np.where(used, target, np.average(target[used]))
+    design = Design(table, fit_intercept)
+    if design.is_sparse:
+        check_finite(table, names)
+    else:
+        means = column_means(design, executor)
+        if not np.isfinite(means).all():
+            check_finite(table, names)
+        design = replace(design, center=centering(design, means))
+    return ReadData(GLMData(design, target, total, offset), weights)
+
+
+def _read_vector(name: str, value: Any, n_rows: int) -> FloatArray | None:
+    if value is None:
+        return None
+    try:
+        vector = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be read as numbers: {error}.") from None
+    if vector.ndim == 0:
+        vector = np.full(n_rows, float(vector))
+    if vector.shape != (n_rows,):
+        raise InputError(f"{name}.shape == {vector.shape}, expected {(n_rows,)}: one number per row of X.")
+    _check_finite_vector(name, vector)
+    return vector
+
+
+def _check_finite_vector(name: str, values: FloatArray) -> None:
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"Input {name} contains {_what(float(values[row]))}: row {row}. Drop the row; it is never dropped silently."
+        )
+
+
+def _what(value: float) -> str:
+    return "NaN" if math.isnan(value) else "infinity"
