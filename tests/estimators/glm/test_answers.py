@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.estimators.test_glm_penalties import data_for, our_glm
 
 from softcount._errors import InputError
 from softcount.estimators.coefficient_table import CoefficientTable, critical_value
 from softcount.estimators.glm import GLM
+from tests.estimators.glm.test_penalties import data_for, our_glm
 
 pd = pytest.importorskip("pandas")
 

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.estimators.test_glm_penalties import FAMILIES, data_for, our_glm
 
 from softcount.core.glm import fit as glm_fit
 from softcount.estimators.glm import GLM
+from tests.estimators.glm.test_penalties import FAMILIES, data_for, our_glm
 
 
 def facts(model):
