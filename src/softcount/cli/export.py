@@ -6,15 +6,14 @@ import csv
 import io
 import json
 import math
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from softcount._whole_file import whole_file
 from softcount.cli.outcomes import DataError, UsageError
 
 __all__ = ["OUTPUT_FORMATS", "TableWriter", "atomic_output", "neutral", "output_format", "table_writer"]
@@ -50,25 +49,14 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
-    if target.is_dir():
+    if Path(path).is_dir():
         raise UsageError(f"{path}: this is a folder; give the name of a file.")
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror}).") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        current = os.umask(0)
-        os.umask(current)
-        Path(temporary).chmod(0o666 & ~current)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with ExitStack() as open_files:
+        try:
+            file = open_files.enter_context(whole_file(path))
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written ({error.strerror}).") from None
+        yield file
 
 
 class TableWriter(Protocol):

@@ -12,13 +12,13 @@ import json
 import math
 import os
 import struct
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from softcount._errors import InputError
+from softcount._whole_file import whole_file
 from softcount.persist.tree import Arrays
 
 __all__ = ["read_container", "write_container"]
@@ -57,27 +57,11 @@ def write_container(path: str | os.PathLike[str], tree: Any, arrays: Arrays) -> 
         place += array.nbytes
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(struct.pack("<Q", len(text)))
-            file.write(text)
-            for array in arrays.values():
-                file.write(array.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+    with whole_file(path) as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for array in arrays.values():
+            file.write(array.tobytes())
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
