@@ -64,7 +64,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     import softcount
 
     params = estimator.get_params(deep=False)
-    state = {name: value for name, value in vars(estimator).items() if name not in params}
+    left_out = {*params, *getattr(estimator, "not_saved", ())}
+    state = {name: value for name, value in vars(estimator).items() if name not in left_out}
     # A fitted model does not depend on the estimator it started from, which is not written with it.
     params = {name: None if is_estimator(value) else value for name, value in params.items()}
     tree, arrays = flatten({"params": params, "state": state}, names_of_classes(), skip_field)

@@ -23,6 +23,7 @@ from softcount.core.unlabeled import can_choose, choose, held_out_as_given
 from softcount.estimators._choosing import AUTO, Outcome
 from softcount.estimators._parameters import check_number, documented
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
+from softcount.estimators.table.answers import Answers, answers_of
 from softcount.estimators.table.evaluation import Evaluation, evaluate
 from softcount.estimators.table.settings import Setting, choose_setting
 from softcount.estimators.table.text import TextOptions
@@ -84,6 +85,8 @@ class TableClassifier(BaseNaiveBayes):
         The event model and ``alpha``.
     evaluation_ : Evaluation or None
         Cross-validated accuracy and calibration on the labeled rows; None where none could be held out.
+    held_out_ : Answers or None
+        What was said of labeled rows while they were held out. It is not written to model files.
 
     Examples
     --------
@@ -159,6 +162,9 @@ class TableClassifier(BaseNaiveBayes):
             )
         if self.text is not None and not isinstance(self.text, TextOptions):
             raise InputError(f"text is a {type(self.text).__name__}; give TextOptions.")
+
+    #: Fitted attributes about single rows of the training table, which have no place in a model file.
+    not_saved = ("held_out_",)
 
     # ---- fitting
     treatment_: Treatment
@@ -255,7 +261,7 @@ class TableClassifier(BaseNaiveBayes):
         warn_about(learned, type(self).__name__, plan.stopping)
         self.interrupted_ = learned.fit.interrupted
         calibration = self._calibration(cooling, held, name)
-        self.evaluation_ = _evaluation(held, name, calibration, labels, weight)
+        self.evaluation_, self.held_out_ = _held_out(held, name, calibration, labels, weight)
         return Outcome(learned, use, factor, verdict, calibration)
 
     def _calibration(self, cooling: float | None, held: HeldOut | None, name: str) -> Calibration | None:
@@ -347,12 +353,14 @@ def _by_class(scores: FloatArray, model: MixtureModel, weight: FloatArray) -> Fl
     return np.asarray(scores @ (shares / np.maximum(shares.sum(axis=0), 1e-300)))
 
 
-def _evaluation(
+def _held_out(
     held: HeldOut | None, name: str, calibration: Calibration | None, labels: Any, weight: FloatArray | None
-) -> Evaluation | None:
+) -> tuple[Evaluation | None, Answers | None]:
+    """How good the cross-fitted answers are, and the answers, as rows of the table."""
     if held is None or len(held) == 0:
-        return None
+        return None, None
     usable = labels.codes >= 0 if weight is None else (labels.codes >= 0) & (weight > 0.0)
     before = held.cooled(name, 0.0)
     after = before if calibration is None else calibration.apply(held.log_posterior[name], held.length)
-    return evaluate(before, after, held.codes, np.flatnonzero(usable)[held.rows], held.weight)
+    rows = np.flatnonzero(usable)[held.rows]
+    return evaluate(before, after, held.codes, rows, held.weight), answers_of(after, rows, held.codes, held.weight)

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softcount._types import CodesArray, FloatArray, IntArray
 from softcount.core.crossfit import log_loss
+from softcount.estimators.table.answers import answers_of
 
 __all__ = ["Evaluation", "Reliability", "evaluate", "wilson_interval"]
 
@@ -104,8 +104,8 @@ def evaluate(
     hit = (predicted == codes).astype(np.float64)
     accuracy = float(share @ hit) / total
     confusion = np.bincount(codes * n_classes + predicted, share, minlength=n_classes**2).astype(np.float64)
-    doubt = 1.0 - after[np.arange(codes.shape[0]), codes]
-    suspects = _suspects(rows, doubt, hit)
+    answers = answers_of(after, rows, codes)
+    suspects = answers.suspects(0.0)[:N_SUSPECTS]
     return Evaluation(
         n_rows=int(count.size),
         accuracy=accuracy,
@@ -116,9 +116,9 @@ def evaluate(
         confusion=confusion.reshape(n_classes, n_classes),
         before=_reliability(before, codes, share),
         after=_reliability(after, codes, share),
-        suspect_rows=rows[suspects].astype(np.int64),
-        suspect_codes=predicted[suspects].astype(np.int32),
-        suspect_doubt=doubt[suspects],
+        suspect_rows=answers.rows[suspects],
+        suspect_codes=answers.predicted[suspects],
+        suspect_doubt=1.0 - answers.label_probability[suspects],
     )
 
 
@@ -150,11 +150,3 @@ def _reliability(posterior: FloatArray, codes: CodesArray, share: FloatArray) ->
     hits = np.bincount(bins, share * (predicted == codes), minlength=N_BINS)
     empty = np.where(weight > 0.0, weight, np.nan)
     return Reliability(sums / empty, hits / empty, weight)
-
-
-def _suspects(rows: IntArray, doubt: FloatArray, hit: FloatArray) -> NDArray[np.int64]:
-    """The answers that contradict their labels most, one per row."""
-    wrong = np.flatnonzero(hit == 0.0)
-    order = wrong[np.argsort(-doubt[wrong], kind="stable")]
-    _, first = np.unique(rows[order], return_index=True)
-    return np.asarray(order[np.sort(first)][:N_SUSPECTS])
