@@ -25,7 +25,7 @@ from softcount.core.shrinkage import ClassShrinkage
 from softcount.families.columns import ColumnFamily
 from softcount.families.covariance import column_units
 from softcount.families.gaussian import MomentPrior
-from softcount.families.normal_priors import NormalInverseGamma, NormalInverseWishart
+from softcount.families.normal_priors import NormalInverseGamma, NormalInverseWishart, table_counts
 from softcount.families.statistics import Moments
 
 __all__ = ["COVARIANCES", "CovariancePlan", "LabeledMoments"]
@@ -145,9 +145,7 @@ class CovariancePlan:
                 f"feature_prior is {prior!r}; give a NormalInverseWishart for covariance='tied' or 'full', or a "
                 "NormalInverseGamma for 'diag' or 'spherical' (softcount.priors has both)."
             )
-        n_columns, n_classes = labeled.weight.shape
-        n_means = (n_columns if self.kind == "spherical" else 1) * (n_classes if self.shared else 1)
-        counts = prior.pseudo_counts(estimate, family, n_means)
+        counts = table_counts(prior, estimate, family, *labeled.weight.shape)
         return replace(counts, smoothing=0.0, floor=0.0, bound=self._bound(labeled))
 
     def _bound(self, labeled: LabeledMoments) -> FloatArray | None:

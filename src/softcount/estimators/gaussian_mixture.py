@@ -24,6 +24,7 @@ from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian
 from softcount.families.gaussian_full import MultivariateGaussian
 from softcount.families.moment_prior import MomentPrior
+from softcount.families.normal_priors import table_counts
 
 __all__ = ["GaussianMixture"]
 
@@ -227,7 +228,9 @@ class GaussianMixture(BaseMixture):
     def _priors(self, n_components: int) -> tuple[Any, ...]:
         prior = MomentPrior()
         if self.feature_prior is not None:
-            prior = self.feature_prior.pseudo_counts(self.estimate, self._families()[0])
+            prior = table_counts(
+                self.feature_prior, self.estimate, self._families()[0], self.n_features_in_, n_components
+            )
         return (replace(prior, smoothing=0.0, floor=float(self.reg_covar)),)
 
     # ---- starts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from softcount.families.gaussian import Gaussian
 from softcount.families.gaussian_full import MultivariateGaussian
 from softcount.families.moment_prior import MomentPrior
 
-__all__ = ["NormalInverseGamma", "NormalInverseWishart"]
+__all__ = ["NormalInverseGamma", "NormalInverseWishart", "means_per_variance", "table_counts"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -297,6 +298,32 @@ class NormalInverseWishart(ConjugatePrior):
                 f"NormalInverseWishart: df is {self.df!r}; the covariance of {self.n_columns} columns has no mean "
                 f"unless it is above {self.n_columns + 1}. Use estimate='mode', or a larger df."
             )
+
+
+def means_per_variance(family: ColumnFamily, n_columns: int, n_classes: int) -> int:
+    """How many means share each (co)variance of a Gaussian family.
+
+    Examples
+    --------
+    >>> means_per_variance(Gaussian(shared=True), n_columns=4, n_classes=3)
+    3
+    """
+    spherical = n_columns if getattr(family, "spherical", False) else 1
+    return spherical * (n_classes if getattr(family, "shared", False) else 1)
+
+
+def table_counts(prior: Any, estimate: str, family: ColumnFamily, n_columns: int, n_classes: int) -> Any:
+    """The pseudo-counts of any prior for a table: a shared (co)variance has its density once, but that of every mean.
+
+    Examples
+    --------
+    >>> prior = NormalInverseGamma(mean=0.0, kappa=1.0, shape=2.0, scale=1.0)
+    >>> table_counts(prior, "mode", Gaussian(shared=True), n_columns=1, n_classes=2).dof
+    8.0
+    """
+    if isinstance(prior, NormalInverseGamma | NormalInverseWishart):
+        return prior.pseudo_counts(estimate, family, means_per_variance(family, n_columns, n_classes))
+    return prior.pseudo_counts(estimate, family)
 
 
 def check_finite(prior: object, name: str) -> None:

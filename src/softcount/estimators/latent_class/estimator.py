@@ -188,7 +188,8 @@ class LatentClass(TableRows, BaseMixture):
         return chosen
 
     def _priors(self, n_components: int) -> tuple[Any, ...]:
-        return self._table_priors(MomentPrior(smoothing=0.0, floor=0.0, bound_share=float(self.var_smoothing)))
+        gaussian = MomentPrior(smoothing=0.0, floor=0.0, bound_share=float(self.var_smoothing))
+        return self._table_priors(gaussian, n_components)
 
     def _settled(self, learned: Learned, labels: Any, names: Any) -> Learned:
         learned = super()._settled(learned, labels, names)

@@ -19,7 +19,7 @@ from softcount.estimators.naive_bayes._base import BaseNaiveBayes
 from softcount.families.blocks import Block, DenseBlock
 from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian, MomentPrior
-from softcount.families.normal_priors import NormalInverseGamma
+from softcount.families.normal_priors import table_counts
 from softcount.inputs.labels import Labels
 
 __all__ = ["GaussianNB"]
@@ -154,10 +154,8 @@ class GaussianNB(BaseNaiveBayes):
 
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
         if self.feature_prior is not None:
-            family, given = self._families()[0], self.feature_prior
-            # The mode of a variance that all classes share counts the densities of all their means.
-            means = {"n_means": groups.size} if self.shared_variance and isinstance(given, NormalInverseGamma) else {}
-            prior = given.pseudo_counts(self.estimate, family, **means)
+            family = self._families()[0]
+            prior = table_counts(self.feature_prior, self.estimate, family, self.n_features_in_, groups.size)
             return (replace(prior, smoothing=self.var_smoothing),)
         return (MomentPrior(smoothing=self.var_smoothing),)
 

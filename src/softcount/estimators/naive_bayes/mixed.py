@@ -137,7 +137,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
 
     # ---- the model
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
-        return self._table_priors(MomentPrior(smoothing=self.var_smoothing))
+        return self._table_priors(MomentPrior(smoothing=self.var_smoothing), groups.size)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add a batch of rows to what was learned so far; new categories are learned as they come."""

@@ -26,6 +26,7 @@ from softcount.families.blocks import Block
 from softcount.families.categorical import Categorical
 from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.families.moment_prior import MomentPrior
+from softcount.families.normal_priors import table_counts
 from softcount.inputs.columns import Column, is_table, read_columns
 
 __all__ = ["TableRows"]
@@ -148,15 +149,18 @@ class TableRows(GenerativeEstimator):
             with_unseen=self.handle_unknown == "smooth", shared_variance=self.shared_variance
         )
 
-    def _table_priors(self, gaussian: MomentPrior) -> tuple[Any, ...]:
+    def _table_priors(self, gaussian: MomentPrior, n_components: int) -> tuple[Any, ...]:
         """A prior per block: the one given for its family, ``gaussian``, or ``alpha`` pseudo-observations."""
         given = self.feature_prior or {}
         if not isinstance(given, dict):
             raise InputError("feature_prior is to be a dict from the name of a family to its prior.")
         result: list[Any] = []
-        for family in self._families():
+        widths = [self.n_features_in_]
+        if self._sparse_family is None:
+            widths = [len(members) for _, members in self._plan_table.groups()]
+        for family, width in zip(self._families(), widths, strict=True):
             if family.name in given:
-                result.append(given[family.name].pseudo_counts(self.estimate, family))
+                result.append(table_counts(given[family.name], self.estimate, family, width, n_components))
             elif family.prior_class is MomentPrior:
                 result.append(gaussian)
             else:
