@@ -145,7 +145,7 @@ class CovariancePlan:
                 f"feature_prior is {prior!r}; give a NormalInverseWishart for covariance='tied' or 'full', or a "
                 "NormalInverseGamma for 'diag' or 'spherical' (softcount.priors has both)."
             )
-        counts = table_counts(prior, estimate, family, *labeled.weight.shape)
+        counts: MomentPrior = table_counts(prior, estimate, family, *labeled.weight.shape)
         return replace(counts, smoothing=0.0, floor=0.0, bound=self._bound(labeled))
 
     def _bound(self, labeled: LabeledMoments) -> FloatArray | None:
