@@ -17,6 +17,7 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunks, chunk_rows
 from softcount.core.classification import Classification, classify, information_criteria
 from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
+from softcount.core.information import uncertainty
 from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
@@ -26,10 +27,12 @@ from softcount.estimators._parameters import check_number, read_class_prior
 from softcount.estimators.mixture.description import (
     ParameterRow,
     block_width,
+    error_rows,
     head_lines,
     parameter_table,
     summary_text,
 )
+from softcount.estimators.mixture.standard_errors import StandardErrors, check_covariance
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
 from softcount.inputs.labels import Labels, read_labels
@@ -318,6 +321,42 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         if X is not None:
             found, log_likelihood = self._classified(X, sample_weight)
         return information_criteria(log_likelihood, self.n_parameters_, found.n_rows, found.entropy)
+
+    def standard_errors(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, covariance: str = "observed"
+    ) -> StandardErrors:
+        r"""Standard errors of weights and parameters, from the curvature of the log-likelihood at its maximum.
+
+        .. math:: \mathrm{Cov}(\hat\theta) \approx \Bigl(-\frac{\partial^2 \ell}{\partial\theta^2}\Bigr)^{-1}
+
+        and the delta method. An estimate on the boundary (a probability of 0 or 1) has none and is marked; one that the
+        rows do not determine has an infinite one.
+
+        Parameters
+        ----------
+        X : array-like
+            The rows of the fit.
+        y : array-like, optional
+            The labels of the fit.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row; a weight of k counts like k copies of the row (but see ``"survey"``).
+        covariance : {"observed", "scores", "sandwich", "survey"}, default="observed"
+            Inverse of the observed information; of the sum of products of the rows' scores (as poLCA does); both as a
+            sandwich, which holds where the items are not independent within the classes; or the sandwich with weights
+            that stand for rows nobody asked, as those of surveys do.
+        """
+        check_covariance(covariance)
+        check_is_fitted(self, "params_")
+        rows = self._rows(X)
+        labels = None if y is None else self._labels_for(y, rows.n_rows)
+        weight = read_weights(sample_weight, rows.n_rows)
+        chunks = Chunks(rows.blocks, labels, weight, rows_per_chunk=rows.rows_per_chunk)
+        found = uncertainty(self.model_, self.params_, self._executor(), chunks, covariance)
+        errors = error_rows(self.model_, found.blocks, self._block_feature_names(), self._block_categories())
+        pairs = tuple(zip(self._parameter_rows(), errors, strict=True))
+        return StandardErrors(
+            self._class_labels(), self.weights_, found.weights, pairs, covariance, is_maximum=found.is_maximum
+        )
 
     def frame(self) -> pd.DataFrame:
         """The components' parameters, one row per component, column and quantity (needs pandas)."""

@@ -16,7 +16,16 @@ from softcount.families.gaussian_full import MultivariateGaussian
 from softcount.families.multinomial import Multinomial
 from softcount.families.poisson import Poisson
 
-__all__ = ["ParameterRow", "block_width", "head_lines", "parameter_table", "summary_text"]
+__all__ = [
+    "ParameterRow",
+    "block_width",
+    "error_rows",
+    "head_lines",
+    "number_text",
+    "parameter_table",
+    "row_label",
+    "summary_text",
+]
 
 #: Lines of parameters a summary prints.
 MOST_LINES = 200
@@ -61,6 +70,18 @@ def parameter_table(
     return rows
 
 
+def error_rows(
+    model: MixtureModel, blocks: tuple[Any, ...], names: list[str], categories: list[list[Any] | None]
+) -> list[ParameterRow]:
+    """The standard errors of all parameters, in the order of :func:`parameter_table`.
+
+    ``blocks`` are tables like the parameters', those of ``log_prob`` being of the probability itself.
+    """
+    with np.errstate(divide="ignore"):
+        alike = tuple({n: np.log(t) if n == "log_prob" else t for n, t in block.items()} for block in blocks)
+    return parameter_table(model, MixtureParams(np.zeros(model.n_components), alike), names, categories)
+
+
 def block_width(family: Any, params: Any) -> int:
     """How many columns a block with these parameters has."""
     if isinstance(family, Categorical):
@@ -100,12 +121,12 @@ def summary_text(estimator: Any, rows: list[ParameterRow], head: list[str]) -> s
     names = [str(name) for name in estimator.component_names_.tolist()]
     lines = [*head, "", "Component weights"]
     width = max(9, *map(len, names))
-    label = max(8, *(len(_row_label(row)) for row in rows[:MOST_LINES])) if rows else 8
+    label = max(8, *(len(row_label(row)) for row in rows[:MOST_LINES])) if rows else 8
     lines.append(" " * label + "".join("  " + name.rjust(width) for name in names))
     lines.append("".ljust(label) + _cells(estimator.weights_, width))
     lines += ["", "Parameters"]
     lines.append(" " * label + "".join("  " + name.rjust(width) for name in names))
-    lines += [_row_label(row).ljust(label) + _cells(row.values, width) for row in rows[:MOST_LINES]]
+    lines += [row_label(row).ljust(label) + _cells(row.values, width) for row in rows[:MOST_LINES]]
     if len(rows) > MOST_LINES:
         lines.append(f"... and {len(rows) - MOST_LINES} more; frame() has them all")
     lines += ["", *(f"Note: {note}." for note in estimator.notes_)] if estimator.notes_ else []
@@ -134,7 +155,8 @@ def head_lines(estimator: Any, n_columns: int) -> list[str]:
     return lines
 
 
-def _row_label(row: ParameterRow) -> str:
+def row_label(row: ParameterRow) -> str:
+    """The column, quantity and category of a parameter in one line."""
     if row.category is None:
         return f"{row.column} {row.quantity}"
     joint = " with " if row.quantity == "covariance" else " = "
@@ -143,9 +165,10 @@ def _row_label(row: ParameterRow) -> str:
 
 
 def _cells(values: FloatArray, width: int) -> str:
-    return "".join("  " + _number(float(value)).rjust(width) for value in values)
+    return "".join("  " + number_text(float(value)).rjust(width) for value in values)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Four digits behind the point, or four significant ones for what is very large or small."""
     size = abs(value)
     return f"{value:.4f}" if size < 1e4 and (size >= 1e-3 or size == 0.0) else f"{value:.4g}"
