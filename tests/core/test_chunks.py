@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from softcount.core.chunks import FEWEST_ROWS, MOST_ROWS, SCRATCH_BYTES, Chunks, chunk_rows
+from softcount.core.chunks import (
+    FEWEST_ROWS,
+    MOST_CELLS,
+    MOST_ROWS,
+    MOST_SEGMENTS,
+    SCRATCH_BYTES,
+    SEGMENT_CHUNKS,
+    Chunks,
+    chunk_rows,
+    row_width,
+)
 from softcount.families.blocks import CodesBlock, DenseBlock, SparseBlock
 from softcount.inputs.labels import read_labels
 
@@ -57,12 +67,28 @@ def test_a_chunk_out_of_range_is_an_index_error() -> None:
             chunks[index]
 
 
-@given(n_components=st.integers(0, 10**6))
-def test_the_size_of_a_chunk_depends_on_the_number_of_components_alone(n_components: int) -> None:
-    rows = chunk_rows(n_components)
+@given(n_components=st.integers(0, 10**6), width=st.floats(0.0, 1e6))
+def test_a_chunk_is_a_power_of_two_of_rows_that_fits_the_cache_and_is_not_too_large(
+    n_components: int, width: float
+) -> None:
+    rows = chunk_rows(n_components, width)
     assert rows & (rows - 1) == 0
     assert FEWEST_ROWS <= rows <= MOST_ROWS
-    assert rows == FEWEST_ROWS or rows * n_components * 8 <= SCRATCH_BYTES
+    assert rows == FEWEST_ROWS or (rows * n_components * 8 <= SCRATCH_BYTES and rows * width <= MOST_CELLS)
+
+
+def test_the_width_of_a_row_is_its_cells_and_twice_its_stored_entries() -> None:
+    sparse = csr_array(np.array([[1, 0, 0], [1, 1, 1]]))
+    assert row_width((DenseBlock(np.zeros((2, 5))), SparseBlock(sparse.indptr, sparse.indices, None, 3))) == 5 + 4
+
+
+@given(n_rows=st.integers(1, 5000), fewest=st.integers(SEGMENT_CHUNKS, 20))
+def test_segments_are_runs_of_chunks_that_hold_every_chunk_once(n_rows: int, fewest: int) -> None:
+    chunks = Chunks((DenseBlock(np.zeros((n_rows, 1))),), rows_per_chunk=2, fewest_chunks=fewest)
+    segments = chunks.segments
+    assert [i for segment in segments for i in segment] == list(range(len(chunks)))
+    assert len(segments) <= MOST_SEGMENTS
+    assert all(len(segment) >= min(fewest, len(chunks)) for segment in segments[:-1])
 
 
 def test_other_weights_leave_the_rows_as_they_are() -> None:

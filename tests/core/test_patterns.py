@@ -85,7 +85,7 @@ def test_signed_zeros_are_equal_and_holes_are_no_zeros():
 def test_rows_whose_hashes_meet_stay_apart(table, monkeypatch):
     from softcount.core import patterns
 
-    monkeypatch.setattr(patterns, "_digest", lambda chunks, rows: np.zeros(rows.shape[0], dtype=np.uint64))
+    monkeypatch.setattr(patterns, "content_hash", lambda chunks, rows: np.zeros(rows.shape[0], dtype=np.uint64))
     found = find_patterns(chunks_of(DenseBlock(table, True)))
     assert found.weight.sum() == 400
     merged = distinct(table[found.rows])

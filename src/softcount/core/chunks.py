@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from functools import cached_property
+from typing import Any, Self, overload
+
+import numpy as np
 
 from softcount._types import FloatArray
+from softcount.core.facts import Facts
 from softcount.families.blocks import Block, SparseBlock
 from softcount.inputs.labels import Labels
 
-__all__ = ["Chunk", "Chunks", "chunk_rows"]
+__all__ = ["Chunk", "Chunks", "DistantRows", "Rows", "chunk_rows", "row_width", "segment_chunks"]
 
 SCRATCH_BYTES = 2 * 2**20
+#: Numbers of a chunk itself, beside its scratch: three chunks of a stream are alive at a time.
+MOST_CELLS = 2**21
 FEWEST_ROWS = 1024
 MOST_ROWS = 65536
+#: A segment has at least this many chunks, and there are at most so many segments (to the rounding of the first).
+SEGMENT_CHUNKS = 8
+MOST_SEGMENTS = 64
+#: Tables of counts this large are merged once per chunk without being noticed.
+MERGED_BYTES = 2**20
 
 
-def chunk_rows(n_components: int) -> int:
-    """Rows per chunk: a power of two whose row-by-class scratch fits the cache. Depends on nothing but the model."""
+def chunk_rows(n_components: int, width: float = 0.0) -> int:
+    """Rows per chunk: a power of two whose row-by-class scratch fits the cache, and which is not too large itself.
+
+    It depends on the model and the shape of the table alone, not on who counts.
+
+    Parameters
+    ----------
+    n_components : int
+    width : float
+        Numbers per row, from :func:`row_width`.
+    """
     rows = FEWEST_ROWS
-    while rows < MOST_ROWS and 2 * rows * max(n_components, 1) * 8 <= SCRATCH_BYTES:
+    while (
+        rows < MOST_ROWS
+        and 2 * rows * max(n_components, 1) * 8 <= SCRATCH_BYTES
+        and 2 * rows * max(width, 1.0) <= MOST_CELLS
+    ):
         rows *= 2
     return rows
+
+
+def row_width(blocks: Sequence[Block]) -> float:
+    """Numbers that a row holds: its cells, or twice its stored entries (a value and a place), on average."""
+    width = 0.0
+    for block in blocks:
+        if isinstance(block, SparseBlock):
+            width += 2.0 * int(block.indptr[-1] - block.indptr[0]) / max(block.n_rows, 1)
+        else:
+            width += block.n_columns
+    return width
+
+
+def segment_chunks(counts_bytes: int) -> int:
+    """Fewest chunks per segment: more where a set of counts is so large that merging often would be noticed."""
+    return max(SEGMENT_CHUNKS, counts_bytes // MERGED_BYTES)
 
 
 @dataclass(frozen=True)
@@ -37,8 +78,113 @@ class Chunk:
     n_rows: int
 
 
-class Chunks(Sequence[Chunk]):
-    """All rows, chunk by chunk; views, made when asked for.
+class Rows(Sequence[Chunk]):
+    """All rows of a fit as chunks, wherever they lie: in memory, in files, on other machines.
+
+    The grid (which rows are a chunk, which chunks a segment) depends on the model and the shape of the table alone, so
+    every kind of rows gives the same bits.
+
+    Attributes
+    ----------
+    n_rows : int
+    rows_per_chunk : int
+    fewest_chunks : int
+        Fewest chunks of a segment.
+    """
+
+    n_rows: int
+    rows_per_chunk: int
+    fewest_chunks: int
+
+    # ---- what each kind of rows says
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[Block, ...]:
+        """Blocks that show kind, columns and missing cells; how many rows they hold says nothing."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> Facts:
+        """What a fit has to know about all rows before it starts."""
+
+    @abstractmethod
+    def keep_indexed(self) -> Self:
+        """The same rows, for many passes."""
+
+    # ---- the grid
+    def __len__(self) -> int:
+        return max(1, -(-self.n_rows // self.rows_per_chunk))
+
+    @property
+    def segments(self) -> list[range]:
+        """Positions of the chunks of each segment: runs of chunks whose counts are complete before they are merged."""
+        n_chunks = len(self)
+        size = max(self.fewest_chunks, -(-n_chunks // MOST_SEGMENTS))
+        return [range(start, min(start + size, n_chunks)) for start in range(0, n_chunks, size)]
+
+    # ---- in words
+    @property
+    def has_labels(self) -> bool:
+        """Whether anything is said about classes."""
+        return self.facts.labeled is not None
+
+    @property
+    def has_fixed_labels(self) -> bool:
+        """Whether rows of probabilities are responsibilities."""
+        return self.facts.fixed
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every row has exactly one class, or fixed responsibilities."""
+        return self.has_labels and self.facts.n_open == 0
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the row weights."""
+        return self.facts.total_weight
+
+    def class_support(self, n_classes: int) -> FloatArray:
+        """The weight of the rows that speak for each class; zeros where there are no labels."""
+        support = self.facts.support
+        return np.zeros(n_classes) if support is None else support
+
+
+class DistantRows(Rows):
+    """Rows that are not in this process's memory all at once: in files, or on other machines.
+
+    What has to be known of all of them was found by a first pass.
+    """
+
+    def __init__(
+        self, layout: tuple[Block, ...], facts: Facts, *, rows_per_chunk: int, fewest_chunks: int = SEGMENT_CHUNKS
+    ) -> None:
+        self._layout = layout
+        self._facts = facts
+        self.n_rows = facts.n_rows
+        self.rows_per_chunk = rows_per_chunk
+        self.fewest_chunks = fewest_chunks
+
+    @property
+    def layout(self) -> tuple[Block, ...]:
+        """Blocks that show kind, columns and missing cells."""
+        return self._layout
+
+    @property
+    def facts(self) -> Facts:
+        """What the first pass found."""
+        return self._facts
+
+    def keep_indexed(self) -> Self:
+        """The rows themselves: sorting them by column is left to whoever keeps them in memory."""
+        return self
+
+    @abstractmethod
+    def mapped(self, change: Callable[[Chunk], Chunk]) -> DistantRows:
+        """The rows with something done to every chunk when it is counted."""
+
+
+class Chunks(Rows):
+    """Rows in memory, chunk by chunk; views, made when asked for.
 
     Parameters
     ----------
@@ -47,6 +193,8 @@ class Chunks(Sequence[Chunk]):
     labels : Labels or None
     weight : array of shape (n_rows,) or None
     rows_per_chunk : int
+    fewest_chunks : int
+        Fewest chunks of a segment, from :func:`segment_chunks`.
     """
 
     def __init__(
@@ -56,13 +204,40 @@ class Chunks(Sequence[Chunk]):
         weight: FloatArray | None = None,
         *,
         rows_per_chunk: int,
+        fewest_chunks: int = SEGMENT_CHUNKS,
     ) -> None:
         self.blocks = blocks
         self.labels = labels
         self.weight = weight
         self.n_rows = blocks[0].n_rows
         self.rows_per_chunk = rows_per_chunk
+        self.fewest_chunks = fewest_chunks
         self._indexed: dict[int, tuple[Block, ...]] | None = None
+
+    def like(self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None) -> Chunks:
+        """Other rows on the same grid."""
+        grid: Any = {"rows_per_chunk": self.rows_per_chunk, "fewest_chunks": self.fewest_chunks}
+        return Chunks(blocks, labels, weight, **grid)
+
+    @property
+    def layout(self) -> tuple[Block, ...]:
+        """The blocks themselves."""
+        return self.blocks
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What a fit has to know about all rows before it starts."""
+        return Facts.of(self.n_rows, self.labels, self.weight)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether anything is said about classes."""
+        return self.labels is not None
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every row has exactly one class, or fixed responsibilities."""
+        return self.labels is not None and self.labels.all_known()
 
     def keep_indexed(self) -> Chunks:
         """The same rows, for many passes: sparse blocks keep their entries sorted by column (3 bytes per entry).
@@ -71,13 +246,13 @@ class Chunks(Sequence[Chunk]):
         """
         if self._indexed is not None or not any(isinstance(block, SparseBlock) for block in self.blocks):
             return self
-        kept = Chunks(self.blocks, self.labels, self.weight, rows_per_chunk=self.rows_per_chunk)
+        kept = self.like(self.blocks, self.labels, self.weight)
         kept._indexed = {}
         return kept
 
     def with_weight(self, weight: FloatArray | None) -> Chunks:
         """The same rows with other weights; what was sorted stays sorted."""
-        other = Chunks(self.blocks, self.labels, weight, rows_per_chunk=self.rows_per_chunk)
+        other = self.like(self.blocks, self.labels, weight)
         other._indexed = self._indexed
         return other
 
@@ -88,9 +263,6 @@ class Chunks(Sequence[Chunk]):
             rows = (block.rows(start, stop) for block in self.blocks)
             self._indexed[index] = tuple(b.indexed() if isinstance(b, SparseBlock) else b for b in rows)
         return self._indexed[index]
-
-    def __len__(self) -> int:
-        return max(1, -(-self.n_rows // self.rows_per_chunk))
 
     @overload
     def __getitem__(self, index: int) -> Chunk: ...

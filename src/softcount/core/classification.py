@@ -11,7 +11,7 @@ import numpy as np
 
 from softcount import kernels
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount.core.chunks import Chunk, Rows
 from softcount.core.evidence import entropy_of
 from softcount.core.execute import Executor
 from softcount.core.mixture import MixtureModel, MixtureParams
@@ -123,7 +123,7 @@ class _Part:
 
 
 def classify(
-    model: MixtureModel, params: MixtureParams, executor: Executor, chunks: Chunks, names: Sequence[Any]
+    model: MixtureModel, params: MixtureParams, executor: Executor, chunks: Rows, names: Sequence[Any]
 ) -> tuple[Classification, float]:
     """The classification of the rows and their weighted marginal log-likelihood, in one pass."""
     n = model.n_components

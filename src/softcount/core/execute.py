@@ -1,24 +1,31 @@
 """Executors: who runs the passes, and in which order their counts are merged.
 
-An executor has one job, :meth:`Executor.reduce`: run a tally over all chunks and merge the counts. Chunks are dealt to
-a fixed number of *lanes* (chunk ``i`` goes to lane ``i % n_lanes``); a lane tallies its chunks one after the other into
-one set of arrays, and the lanes are merged in order. Neither the chunks nor the lanes depend on how many workers there
-are, so one thread and many threads give the same bits, and no more than ``n_lanes`` sets of counts are ever alive.
+An executor has one job, :meth:`Executor.reduce`: run a tally over all chunks and merge the counts. The order of merging
+is a fixed tree. Chunks are cut into *segments*, runs of consecutive chunks; inside a segment they are dealt to *lanes*
+(chunk ``i`` of the segment goes to lane ``i % n_lanes``); a lane tallies its chunks one after the other into one set of
+arrays, the lanes of a segment are merged in order, and the segments in pairs, then pairs of pairs. None of this depends
+on how many workers there are or where the rows lie, so one thread, many threads, a file read piece by piece and a
+cluster (where a segment is one machine's work) give the same bits.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, Self, TypeVar
+from itertools import islice
+from typing import Any, Protocol, Self, TypeVar
 
-__all__ = ["Executor", "Mergeable", "ThreadExecutor", "resolve_n_jobs"]
+from softcount.core.conveyor import Conveyor
+
+__all__ = ["Executor", "Mergeable", "ThreadExecutor", "lane_count", "merge_tree", "resolve_n_jobs", "tally_segment"]
 
 T = TypeVar("T")
 
 DEFAULT_LANES = 8
 LANE_BYTES = 32 * 2**20
+#: Threads that count a stream unless more are asked for; with the one that reads, three chunks are alive.
+STREAM_JOBS = 2
 
 
 class Mergeable(Protocol):
@@ -66,13 +73,76 @@ def lane_count(n_chunks: int, counts_bytes: int) -> int:
     return max(1, min(DEFAULT_LANES, max(2, affordable), n_chunks))
 
 
+def segments_of(chunks: Sequence[Any]) -> list[range]:
+    """The segments the chunks name, or all chunks as one."""
+    named: list[range] | None = getattr(chunks, "segments", None)
+    return [range(len(chunks))] if named is None else named
+
+
+def merge_tree(parts: Iterable[C]) -> C:
+    """Merge neighbors in pairs, then pairs of pairs, as soon as both are there.
+
+    Examples
+    --------
+    >>> merge_tree(["a", "b", "c", "d", "e"])
+    'abcde'
+    """
+    waiting: list[tuple[int, C]] = []
+    for part in parts:
+        level, merged = 0, part
+        while waiting and waiting[-1][0] == level:
+            merged = waiting.pop()[1] + merged
+            level += 1
+        waiting.append((level, merged))
+    total = waiting.pop()[1]
+    while waiting:
+        total = waiting.pop()[1] + total
+    return total
+
+
+def tally_segment(
+    tally: Callable[[Sequence[T]], C], chunks: Sequence[T], *, n_jobs: int = 1, counts_bytes: int = 0
+) -> C:
+    """Merged counts of the chunks of one segment, as every executor has to give them."""
+    lanes = _lanes_of(chunks, [range(len(chunks))], counts_bytes)
+    return merge_in_order(_mapped(tally, lanes, n_jobs), len(lanes))
+
+
+def merge_in_order(parts: Iterable[C], size: int) -> C:
+    """The next ``size`` parts, merged one after the other."""
+    taken = islice(parts, size)
+    total = next(taken)
+    for part in taken:
+        total = total + part
+    return total
+
+
+def _lanes_of(chunks: Sequence[T], segments: list[range], counts_bytes: int) -> list[_Lane[T]]:
+    lanes = []
+    for segment in segments:
+        step = lane_count(len(segment), counts_bytes)
+        lanes += [_Lane(chunks, segment[first::step]) for first in range(step)]
+    return lanes
+
+
+def _mapped(function: Callable[[Any], C], items: Sequence[Any], n_jobs: int) -> Iterable[C]:
+    if n_jobs == 1 or len(items) == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(min(n_jobs, len(items))) as pool:
+        yield from pool.map(function, items)
+
+
 class ThreadExecutor:
     """Threads over lanes of chunks; the calling thread alone when there is one lane or one job.
+
+    Rows that are read as they are counted are read by one more thread, one chunk ahead.
 
     Parameters
     ----------
     n_jobs : int or None
-        Threads to use; ``None`` means all usable cores. The result does not depend on it.
+        Threads to use; ``None`` means all usable cores, and two for rows that are read as they are counted. The result
+        does not depend on it.
 
     Examples
     --------
@@ -82,36 +152,39 @@ class ThreadExecutor:
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = resolve_n_jobs(n_jobs)
+        self.stream_jobs = min(self.n_jobs, STREAM_JOBS) if n_jobs is None else self.n_jobs
 
     def reduce(self, tally: Callable[[Sequence[T]], C], chunks: Sequence[T], *, counts_bytes: int = 0) -> C:
-        """Merge ``tally`` over all lanes, in lane order."""
-        n_lanes = lane_count(len(chunks), counts_bytes)
-        lanes = [_Lane(chunks, start, n_lanes) for start in range(n_lanes)]
-        total: C | None = None
-        for part in self._map(tally, lanes):
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+        """Merge ``tally`` over all lanes in the order of the tree."""
+        segments = segments_of(chunks)
+        sizes = [lane_count(len(segment), counts_bytes) for segment in segments]
+        if hasattr(chunks, "read"):
+            parts = iter(Conveyor(chunks, segments, sizes, self.stream_jobs).tallied(tally))
+        else:
+            parts = iter(_mapped(tally, _lanes_of(chunks, segments, counts_bytes), self.n_jobs))
+        return merge_tree(merge_in_order(parts, size) for size in sizes)
 
     def each(self, task: Callable[[T], None], chunks: Sequence[T]) -> None:
         """Run ``task`` on every chunk."""
-        for _ in self._map(task, chunks):
-            pass
-
-    def _map(self, function: Callable[[T], C | None], items: Sequence[T]):  # type: ignore[no-untyped-def]
-        if self.n_jobs == 1 or len(items) == 1:
-            yield from map(function, items)
+        if not hasattr(chunks, "read"):
+            for _ in _mapped(task, chunks, self.n_jobs):  # type: ignore[type-var]  # nothing is merged
+                pass
             return
-        with ThreadPoolExecutor(min(self.n_jobs, len(items))) as pool:
-            yield from pool.map(function, items)
+
+        def run(lane: Sequence[T]) -> None:
+            for chunk in lane:
+                task(chunk)
+
+        for _ in Conveyor(chunks, [range(len(chunks))], [self.stream_jobs], self.stream_jobs).tallied(run):
+            pass
 
 
 class _Lane(Sequence[T]):
-    """Every ``step``-th chunk from ``start`` on, made when asked for."""
+    """Some of the chunks, made when asked for."""
 
-    def __init__(self, chunks: Sequence[T], start: int, step: int) -> None:
+    def __init__(self, chunks: Sequence[T], indices: range) -> None:
         self._chunks = chunks
-        self._indices = range(start, len(chunks), step)
+        self._indices = indices
 
     def __len__(self) -> int:
         return len(self._indices)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount.core.chunks import Chunk, Rows
 from softcount.core.covariance_prior import LabeledMoments
 from softcount.core.execute import Executor
 from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams
@@ -23,7 +23,7 @@ __all__ = ["look_at_labeled_rows", "singular_notes"]
 
 
 def look_at_labeled_rows(
-    model: MixtureModel, executor: Executor, chunks: Chunks, *, with_shrinkage: bool
+    model: MixtureModel, executor: Executor, chunks: Rows, *, with_shrinkage: bool
 ) -> tuple[LabeledMoments, ClassShrinkage | None]:
     """Moments of the labeled rows by class, and with a second pass what Ledoit and Wolf's shrinkage makes of them.
 

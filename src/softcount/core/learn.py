@@ -12,12 +12,13 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Step, Stopping
 from softcount.core.mixture import MixtureModel, MixtureParams
-from softcount.core.patterns import Patterns, find_patterns, is_worthwhile, pays, select_rows, some_rows
+from softcount.core.patterns import find_patterns, is_worthwhile, pays, select_rows, some_rows
+from softcount.core.sampling import sample_rows, some_rows_of
 from softcount.core.search import Effort, Start, search
 from softcount.core.start import SEEDED_STARTS, labeled_resp, params_from_resp, starting_params
 
@@ -124,24 +125,23 @@ class Learned:
         return sum(1 for value in self.objectives if abs(value - best) <= near)
 
 
-def has_closed_form(model: MixtureModel, chunks: Chunks) -> bool:
+def has_closed_form(model: MixtureModel, chunks: Rows) -> bool:
     """Whether every row's component is known and nothing else is missing that a family would have to guess."""
-    if chunks.labels is None or not chunks.labels.all_known() or not model.has_single_components:
+    if not chunks.all_known or not model.has_single_components:
         return False
     return all(
         family.closed_form_with_missing or not getattr(block, "has_missing", False)
-        for family, block in zip(model.families, chunks.blocks, strict=True)
+        for family, block in zip(model.families, chunks.layout, strict=True)
     )
 
 
-def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -> Learned:
+def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> Learned:
     """Fit the model to the rows."""
     if has_closed_form(model, chunks):
         return _closed_form(model, executor, chunks)
     model = model.anchored(executor, chunks)
     rng = plan.seed if isinstance(plan.seed, np.random.Generator) else np.random.default_rng(plan.seed)
-    rows, few, patterns = _distinct_rows(chunks, plan, rng)
-    n_distinct = chunks.n_rows if patterns is None else patterns.n_patterns
+    rows, few, n_distinct = _distinct_rows(executor, chunks, plan, rng)
     merged = rows is not chunks and n_distinct < chunks.n_rows
     if plan.init is None or isinstance(plan.init, str):
         kind = plan.init or "labeled"
@@ -153,8 +153,8 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
         starts = [partial(_adjusted, start, plan.adjust, model) for start in starts]
     effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter)
     if few is chunks and len(starts) > 1:
-        few = some_rows(chunks, COMPARING_ROWS, rng.spawn(1)[0])
-    sample = few if few.n_rows < n_distinct else None
+        few = some_rows_of(executor, chunks, COMPARING_ROWS, rng.spawn(1)[0])
+    sample = few if isinstance(few, Chunks) and few.n_rows < n_distinct else None
     found = search(
         model, executor, rows.keep_indexed(), starts, effort, sample=sample, on_step=plan.on_step, tell=plan.tell
     )
@@ -167,7 +167,7 @@ def learn(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -
         found.n_tried,
         n_distinct if merged else None,
         plan.stopping.tol,
-        rows if merged else None,
+        rows if merged and isinstance(rows, Chunks) else None,
     )
 
 
@@ -178,31 +178,50 @@ def _adjusted(
     return adjust(model, params), note
 
 
-def _distinct_rows(chunks: Chunks, plan: Plan, rng: np.random.Generator) -> tuple[Chunks, Chunks, Patterns | None]:
-    """The rows to iterate over (merged where that pays), those to draw and compare starts on, and the distinct rows.
+def _distinct_rows(executor: Executor, chunks: Rows, plan: Plan, rng: np.random.Generator) -> tuple[Rows, Rows, int]:
+    """The rows to iterate over (merged where that pays), those to draw and compare starts on, and how many differ.
 
     Starts drawn from distinct rows in an order of their own do not depend on the order and repetition of the rows.
     """
     seeded = isinstance(plan.init, str) and plan.init in (*SEEDED_STARTS, VARIED)
+    if not isinstance(chunks, Chunks):
+        return _sampled_rows(executor, chunks, plan, rng, seeded=seeded)
     wanted = plan.merge_rows is True or (plan.merge_rows is None and pays(chunks))
     if not (wanted or seeded):
-        return chunks, chunks, None
+        return chunks, chunks, chunks.n_rows
     patterns = find_patterns(chunks)
     few = some_rows(chunks, COMPARING_ROWS, rng, patterns)
     all_of_them = few.n_rows == patterns.n_patterns
     if wanted and (plan.merge_rows or is_worthwhile(patterns)):
         merged = few if all_of_them else select_rows(chunks, patterns.rows, patterns.weight)
-        return merged, few, patterns
+        return merged, few, patterns.n_patterns
     # Where there are few rows even their order does not matter, to the last digit.
-    return few if seeded and all_of_them and plan.merge_rows is None else chunks, few, patterns
+    rows = few if seeded and all_of_them and plan.merge_rows is None else chunks
+    return rows, few, patterns.n_patterns
 
 
-def _closed_form(model: MixtureModel, executor: Executor, chunks: Chunks) -> Learned:
-    labels = chunks.labels
-    assert labels is not None
+def _sampled_rows(
+    executor: Executor, chunks: Rows, plan: Plan, rng: np.random.Generator, *, seeded: bool
+) -> tuple[Rows, Rows, int]:
+    """The same where the rows are not in memory: they are merged where all distinct ones are few enough to hold."""
+    if not (seeded or plan.merge_rows):
+        return chunks, chunks, chunks.n_rows
+    found = sample_rows(executor, chunks, COMPARING_ROWS, rng, distinct=True)
+    if not found.is_complete and plan.merge_rows:
+        raise InputError(
+            f"merge_rows=True takes equal rows together, but there are more than {COMPARING_ROWS} different rows and "
+            "they are not in memory. Leave merge_rows out."
+        )
+    if not found.is_complete:
+        return chunks, found.rows, chunks.n_rows
+    return chunks if plan.merge_rows is False else found.rows, found.rows, found.rows.n_rows
+
+
+def _closed_form(model: MixtureModel, executor: Executor, chunks: Rows) -> Learned:
+    is_fixed = chunks.has_fixed_labels
 
     def tally(lane: Any) -> Counts:
-        if labels.fixed:
+        if is_fixed:
             return model.tally_given(lane, lambda chunk: labeled_resp(model, chunk, spread=False))
         return model.tally_known(lane)
 
@@ -224,13 +243,13 @@ def _random_starts(
     kind: str,
     model: MixtureModel,
     executor: Executor,
-    chunks: Chunks,
+    chunks: Rows,
     n_init: int | None,
     *,
     rng: np.random.Generator,
 ) -> list[Start]:
     """The starts as functions, each with a random stream of its own."""
-    support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support(chunks.weight)
+    support = chunks.class_support(model.n_classes)
     kinds = [kind] * _number_of_starts(kind, model, support, n_init)
     if kind == VARIED:
         pair = ("k-means++", "random_from_data" if (support > 0.0).any() else "responsibilities")
@@ -258,7 +277,7 @@ def _several(init: Any) -> list[Any]:
     return list(init) if not isinstance(init, MixtureParams) and np.ndim(init) == 3 else [init]
 
 
-def _given(init: Any, model: MixtureModel, executor: Executor, chunks: Chunks) -> tuple[MixtureParams, str]:
+def _given(init: Any, model: MixtureModel, executor: Executor, chunks: Rows) -> tuple[MixtureParams, str]:
     """Parameters from what the user gave: parameters, responsibilities, or a component for each row."""
     if callable(init):
         return init(model, executor, chunks), ""

@@ -19,7 +19,7 @@ import numpy as np
 
 from softcount import kernels
 from softcount._types import FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount.core.chunks import Chunk, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.families._base import Params
@@ -332,7 +332,7 @@ class MixtureModel:
         weights = self.n_components - (self.n_classes if self.class_prior is not None else 1)
         return free + weights
 
-    def anchored(self, executor: Executor, chunks: Chunks) -> MixtureModel:
+    def anchored(self, executor: Executor, chunks: Rows) -> MixtureModel:
         """The model with every prior that takes its place from the data put in place, by one pass over all rows."""
         waiting = [f.needs_anchor(p) for f, p in zip(self.families, self.priors, strict=True)]
         if not any(waiting):
@@ -345,7 +345,7 @@ class MixtureModel:
         return replace(self, priors=priors)
 
 
-def pooled_counts(model: MixtureModel, executor: Executor, chunks: Chunks) -> Counts:
+def pooled_counts(model: MixtureModel, executor: Executor, chunks: Rows) -> Counts:
     """Counts of all rows taken as one class; full Gaussians are counted as diagonal ones."""
     lookers = tuple(_looker(family) for family in model.families)
     pooled = replace(model, families=lookers, groups=np.zeros(1, dtype=np.int64), n_classes=1, class_prior=None)

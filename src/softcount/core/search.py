@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from softcount._errors import InputError
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, DistantRows, Rows
 from softcount.core.components import is_degenerate
 from softcount.core.execute import Executor, ThreadExecutor
 from softcount.core.iterate import Fit, Step, Stopping, iterate
@@ -94,7 +94,7 @@ class _Run:
 def search(
     model: MixtureModel,
     executor: Executor,
-    chunks: Chunks,
+    chunks: Rows,
     starts: Sequence[Start],
     effort: Effort,
     *,
@@ -160,7 +160,7 @@ class _Work:
     """What is done with one start."""
 
     model: MixtureModel
-    chunks: Chunks
+    chunks: Rows
     sample: Chunks | None
     effort: Effort
 
@@ -219,12 +219,18 @@ class _Work:
         )
 
 
-def _with_labels(chunks: Chunks, n_classes: int) -> Chunks:
+def _with_labels(rows: Rows, n_classes: int) -> Rows:
     """The rows with labels, all missing where there are none: temperatures are for rows without a label."""
-    if chunks.labels is not None:
-        return chunks
-    none = Labels(np.full(chunks.n_rows, -1, dtype=np.int32), n_classes)
-    return Chunks(chunks.blocks, none, chunks.weight, rows_per_chunk=chunks.rows_per_chunk)
+    if rows.has_labels:
+        return rows
+    if isinstance(rows, DistantRows):
+        return rows.mapped(lambda chunk: replace(chunk, labels=_no_labels(chunk.n_rows, n_classes)))
+    assert isinstance(rows, Chunks)
+    return rows.like(rows.blocks, _no_labels(rows.n_rows, n_classes), rows.weight)
+
+
+def _no_labels(n_rows: int, n_classes: int) -> Labels:
+    return Labels(np.full(n_rows, -1, dtype=np.int32), n_classes)
 
 
 def _joined(first: Fit[MixtureParams], last: Fit[MixtureParams]) -> Fit[MixtureParams]:
@@ -239,12 +245,12 @@ def _joined(first: Fit[MixtureParams], last: Fit[MixtureParams]) -> Fit[MixtureP
 class _Crew:
     """Runs a task on every item: in threads, one item each, or one after the other with all threads inside."""
 
-    def __init__(self, executor: Executor, chunks: Chunks, on_step: OnStep | None) -> None:
+    def __init__(self, executor: Executor, chunks: Rows, on_step: OnStep | None) -> None:
         self.executor = executor
         self.on_step = on_step
         jobs = executor.n_jobs if isinstance(executor, ThreadExecutor) else 1
-        # Few large items share the memory better when each has all the threads.
-        self.jobs = 1 if len(chunks) >= 2 * jobs else jobs
+        # Few large items share the memory better when each has all the threads, and a stream is read for one at a time.
+        self.jobs = 1 if isinstance(chunks, DistantRows) or len(chunks) >= 2 * jobs else jobs
         self.stopped = threading.Event()
 
     def map(self, task: Callable[[Any, Executor, OnStep | None], _Run], items: Sequence[Any]) -> list[_Run]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount.core.chunks import Chunk, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.families.statistics import Sums
@@ -75,7 +75,7 @@ def ledoit_wolf_intensity(weight: float, correlation: FloatArray, fourth: float)
 
 
 def ledoit_wolf_by_class(
-    chunks: Chunks,
+    chunks: Rows,
     executor: Executor,
     resp_of: Callable[[Chunk], FloatArray],
     mean: FloatArray,

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from softcount._errors import InputError
-from softcount._types import FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount._types import BoolArray, FloatArray, IntArray
+from softcount.core.chunks import Chunk, Chunks, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams, pooled_counts
-from softcount.core.patterns import some_rows
+from softcount.core.patterns import draw_salt, some_rows
+from softcount.core.sampling import Wanted, draw_rows
 from softcount.core.seeding import at_rows, averages, coordinates, lloyd, nearest, row_width, spread_seeds
 from softcount.families.columns import PseudoCounts
+from softcount.inputs.labels import Labels
 
 __all__ = ["SEEDED_STARTS", "STARTS", "is_symmetric", "labeled_resp", "start_counts", "starting_params"]
 
@@ -38,7 +40,7 @@ RespOf = Callable[[Chunk], FloatArray]
 
 
 def starting_params(
-    kind: str, model: MixtureModel, executor: Executor, chunks: Chunks, rng: np.random.Generator
+    kind: str, model: MixtureModel, executor: Executor, chunks: Rows, rng: np.random.Generator
 ) -> tuple[MixtureParams, str]:
     """Starting parameters of the asked kind, and a note where the start had to be changed.
 
@@ -70,7 +72,7 @@ def starting_params(
     return model.solve(counts, None), note
 
 
-def start_counts(model: MixtureModel, executor: Executor, chunks: Chunks, resp_of: RespOf) -> Counts:
+def start_counts(model: MixtureModel, executor: Executor, chunks: Rows, resp_of: RespOf) -> Counts:
     """Counts under given responsibilities; incomplete rows of full Gaussians are completed from the diagonal."""
     before = _diagonal_params(model, executor, chunks)
     return executor.reduce(
@@ -78,11 +80,11 @@ def start_counts(model: MixtureModel, executor: Executor, chunks: Chunks, resp_o
     )
 
 
-def _diagonal_params(model: MixtureModel, executor: Executor, chunks: Chunks) -> MixtureParams | None:
+def _diagonal_params(model: MixtureModel, executor: Executor, chunks: Rows) -> MixtureParams | None:
     """Parameters with the pooled means and variances, where a family cannot count incomplete rows without any."""
     needy = [
         not family.counts_incomplete_rows and getattr(block, "has_missing", False)
-        for family, block in zip(model.families, chunks.blocks, strict=True)
+        for family, block in zip(model.families, chunks.layout, strict=True)
     ]
     if not any(needy):
         return None
@@ -146,7 +148,7 @@ def _tilted(model: MixtureModel, chunk: Chunk, seed: int) -> FloatArray:
 def _seeded_counts(
     model: MixtureModel,
     executor: Executor,
-    chunks: Chunks,
+    chunks: Rows,
     rng: np.random.Generator,
     *,
     use_labels_alone: bool,
@@ -154,8 +156,7 @@ def _seeded_counts(
     """The labeled rows in their classes, and a few random rows (plus a pinch of everything) in each other component."""
     n = model.n_components
     wanting = _components_without_rows(model, chunks) if use_labels_alone else np.arange(n)
-    open_rows = _open_rows(model, chunks, wanting)
-    seeds, per_component = _draw_seeds(model, chunks, wanting, open_rows, rng)
+    seeds, per_component = _draw_seeds(model, executor, chunks, wanting, rng)
     pinch = np.zeros(n)
     if wanting.size:
         pinch[wanting] = per_component / max(chunks.n_rows, 1)
@@ -174,9 +175,9 @@ def _seeded_counts(
     return start_counts(model, executor, chunks, resp_of)
 
 
-def _components_without_rows(model: MixtureModel, chunks: Chunks) -> IntArray:
+def _components_without_rows(model: MixtureModel, chunks: Rows) -> IntArray:
     """Components that a random seed has to start: those of unlabeled classes and of classes with several components."""
-    support = np.zeros(model.n_classes) if chunks.labels is None else chunks.labels.class_support(chunks.weight)
+    support = chunks.class_support(model.n_classes)
     size = np.bincount(model.groups, minlength=model.n_classes)
     return np.flatnonzero((support[model.groups] <= 0.0) | (size[model.groups] > 1))
 
@@ -187,44 +188,43 @@ def _shares_class(model: MixtureModel, wanting: IntArray) -> IntArray:
     return wanting[size[model.groups[wanting]] > 1]
 
 
-def _open_rows(model: MixtureModel, chunks: Chunks, wanting: IntArray) -> dict[int, IntArray]:
-    """Rows that may seed each wanting component: its class's labeled rows if there are any, else the unlabeled ones."""
-    weight = chunks.weight
-    usable = np.ones(chunks.n_rows, dtype=bool) if weight is None else weight > 0.0
-    labels = chunks.labels
-    if labels is None:
-        rows = np.flatnonzero(usable)
-        return {int(m): rows for m in wanting}
-    unlabeled = np.flatnonzero(labels.is_unlabeled() & usable)
-    result = {}
-    for m in wanting:
-        own = np.flatnonzero((labels.codes == model.groups[m]) & usable)
-        result[int(m)] = own if own.size else unlabeled
-    return result
+def _seeding_rows(model: MixtureModel, chunks: Rows, component: int) -> Callable[[Chunk], BoolArray]:
+    """Rows that may seed a component: its class's labeled rows if there are any, else those without a label."""
+    code = int(model.groups[component])
+    labeled = chunks.facts.labeled
+    if labeled is None:
+        return lambda chunk: np.ones(chunk.n_rows, dtype=bool)
+    if labeled[code]:
+        return lambda chunk: np.asarray(_labels_of(chunk).codes == code)
+    return lambda chunk: _labels_of(chunk).is_unlabeled()
+
+
+def _labels_of(chunk: Chunk) -> Labels:
+    assert chunk.labels is not None
+    return chunk.labels
 
 
 def _draw_seeds(
-    model: MixtureModel,
-    chunks: Chunks,
-    wanting: IntArray,
-    open_rows: dict[int, IntArray],
-    rng: np.random.Generator,
+    model: MixtureModel, executor: Executor, chunks: Rows, wanting: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, int]:
+    """Pairs of a row and the component it seeds, no row twice; and how many rows a component has."""
     per_component = int(np.clip(round(np.sqrt(chunks.n_rows / max(wanting.size, 1)) / 4.0), 1, MOST_SEEDS))
+    if not wanting.size:
+        return np.empty((0, 2), dtype=np.int64), per_component
+    # As many as there have to be for some to be left when the other components have taken theirs.
+    limit = per_component * int(wanting.size)
+    wanted = {int(m): Wanted(_seeding_rows(model, chunks, int(m)), draw_salt(rng), limit) for m in wanting}
+    draws = draw_rows(executor, chunks, wanted)
     taken: set[int] = set()
     seeds: list[tuple[int, int]] = []
     for m in rng.permutation(wanting):
-        rows = open_rows[int(m)]
-        if rows.size == 0:
-            continue
-        chosen = rng.choice(rows, size=min(4 * per_component + len(taken), rows.size), replace=False)
-        fresh = [int(r) for r in chosen if int(r) not in taken][:per_component]
+        fresh = [int(row) for row in draws[int(m)].row if int(row) not in taken][:per_component]
         taken.update(fresh)
         seeds.extend((row, int(m)) for row in fresh)
     return np.array(seeds, dtype=np.int64).reshape(-1, 2), per_component
 
 
-def params_from_resp(model: MixtureModel, executor: Executor, chunks: Chunks, resp: FloatArray) -> MixtureParams:
+def params_from_resp(model: MixtureModel, executor: Executor, chunks: Rows, resp: FloatArray) -> MixtureParams:
     """Parameters that given responsibilities of shape (n_rows, n_components) imply; labels win over them."""
 
     def resp_of(chunk: Chunk) -> FloatArray:
@@ -242,7 +242,7 @@ def params_from_resp(model: MixtureModel, executor: Executor, chunks: Chunks, re
 
 # ---- seeds
 def _from_seeds(
-    kind: str, model: MixtureModel, executor: Executor, chunks: Chunks, rng: np.random.Generator
+    kind: str, model: MixtureModel, executor: Executor, chunks: Rows, rng: np.random.Generator
 ) -> MixtureParams:
     """Labeled rows in their classes, the others with the closest seed (or at random)."""
     if not model.has_single_components:
@@ -251,6 +251,7 @@ def _from_seeds(
             "'random'."
         )
     most = RESPONSIBLE_ROWS if kind == "responsibilities" else MOST_SEEDING_ROWS
+    assert isinstance(chunks, Chunks)  # a sample of the rows, wherever the others are
     few = some_rows(chunks, max(256, min(most, SEEDING_NUMBERS // row_width(chunks))), rng)
     n = model.n_components
     if kind == "responsibilities":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from softcount import kernels
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunk, Chunks, chunk_rows
+from softcount.core.chunks import Chunk, Chunks, chunk_rows, row_width, segment_chunks
 from softcount.core.evidence import (
     Contributions,
     LinearForm,
@@ -39,7 +40,7 @@ from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
 
-__all__ = ["GenerativeEstimator", "seed_of"]
+__all__ = ["GenerativeEstimator", "grid_for", "seed_of"]
 
 
 class GenerativeEstimator(BaseEstimator):
@@ -92,7 +93,7 @@ class GenerativeEstimator(BaseEstimator):
         classes: NDArray[Any],
     ) -> Learned:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
         plan = self._plan()
         learned = learn(model, self._executor(), chunks, plan)
         warn_about(learned, type(self).__name__, plan.stopping)
@@ -116,7 +117,7 @@ class GenerativeEstimator(BaseEstimator):
     def _rows(self, X: Any, labels: Labels | None = None, weight: FloatArray | None = None) -> Chunks:
         check_is_fitted(self, "params_")
         blocks = self._read_blocks(X, reset=False)
-        return Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(self.model_.n_components))
+        return Chunks(blocks, labels, weight, **grid_for(self.model_, blocks))
 
     def _class_scores(self, X: Any) -> FloatArray:
         """``log P(class) + log p(x | class)``, shape (n_rows, n_classes)."""
@@ -189,7 +190,7 @@ class GenerativeEstimator(BaseEstimator):
         """
         blocks = self._rows(X)
         labels = None if y is None else self._labels_for(y, blocks.n_rows)
-        chunks = Chunks(blocks.blocks, labels, None, rows_per_chunk=blocks.rows_per_chunk)
+        chunks = blocks.like(blocks.blocks, labels, None)
         out = np.empty((chunks.n_rows, self.model_.n_components))
         # Weights and temperatures belong to fitting; afterwards every row counts as it is.
         model = replace(self.model_, unlabeled_weight=1.0, temperature=1.0)
@@ -372,6 +373,14 @@ class GenerativeEstimator(BaseEstimator):
             members = np.flatnonzero(self.model_.groups == labels.index(label))
             components[rows] = members[draw_components(weights[members], rows.size, rng)]
         return components
+
+
+def grid_for(model: MixtureModel, layout: Sequence[Block]) -> dict[str, int]:
+    """How rows of this layout are cut into chunks and segments for the model."""
+    return {
+        "rows_per_chunk": chunk_rows(model.n_components, row_width(layout)),
+        "fewest_chunks": segment_chunks(model.counts_bytes()),
+    }
 
 
 def seed_of(random_state: Any) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.chunks import Chunks
 from softcount.core.classification import Classification, classify, information_criteria
 from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
 from softcount.core.information import uncertainty
@@ -22,7 +22,7 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
 from softcount.core.progress import note_printer, step_printer
-from softcount.estimators._generative import GenerativeEstimator, seed_of
+from softcount.estimators._generative import GenerativeEstimator, grid_for, seed_of
 from softcount.estimators._parameters import check_number, read_class_prior
 from softcount.estimators.mixture.description import (
     ParameterRow,
@@ -195,7 +195,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         classes: NDArray[Any],
     ) -> Learned:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
         plan = self._plan_for(chunks)
         learned = self._settled(learn(model, self._executor(), chunks, plan), labels, classes)
         # Merged rows have the weight, and so the likelihood and the tables, of all.

@@ -17,7 +17,7 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration
 from softcount.core.candidates import row_lengths
-from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.chunks import Chunks
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
 from softcount.core.learn import Learned, warn_about
@@ -26,7 +26,7 @@ from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
-from softcount.estimators._generative import GenerativeEstimator, seed_of
+from softcount.estimators._generative import GenerativeEstimator, grid_for, seed_of
 from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily, PseudoCounts
@@ -79,7 +79,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Outcome:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
         plan = self._plan()
         is_auto = self.unlabeled_weight == AUTO
         tell = note_printer(type(self).__name__, self.verbose)
@@ -210,7 +210,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
                     f"X has missing cells in {family.name} columns, which cannot be counted batch by batch: what is "
                     "missing is guessed from all rows together. Use fit, or leave those rows out."
                 )
-        chunks = Chunks(blocks, labels, weight, rows_per_chunk=chunk_rows(model.n_components))
+        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
         total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
         self.classes_ = names
         self.unlabeled_use_, self.unlabeled_weight_ = "full", 1.0
@@ -246,7 +246,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             settled = settled | (labels.factor_row >= 0)
         weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
         weight[settled] = 0.0
-        rest = Chunks(chunks.blocks, labels, weight, rows_per_chunk=chunks.rows_per_chunk)
+        rest = chunks.with_weight(weight)
         soft = executor.reduce(lambda lane: model.tally(params, lane), rest, counts_bytes=size)
         total = total + replace(soft, objective=0.0)
         return total, model.solve(total, None), model
