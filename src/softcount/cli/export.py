@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Protocol
 from softcount._whole_file import whole_file
 from softcount.cli.outcomes import DataError, UsageError
 
-__all__ = ["OUTPUT_FORMATS", "TableWriter", "atomic_output", "neutral", "output_format", "table_writer"]
+__all__ = ["OUTPUT_FORMATS", "TableWriter", "atomic_output", "check_place", "neutral", "output_format", "table_writer"]
 
 OUTPUT_FORMATS = ("csv", "jsonl", "parquet")
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
@@ -34,6 +34,26 @@ def output_format(path: str, asked: str | None) -> str:
     if path != "-" and ending not in _ENDINGS:
         raise UsageError(f"{path}: its format cannot be told from the name. Say which one with --to csv|jsonl|parquet.")
     return _ENDINGS.get(ending, "csv")
+
+
+def check_place(path: str, inputs: Sequence[str]) -> None:
+    """Refuse, before the work, an output that could not be written after it, or would replace an input.
+
+    Parameters
+    ----------
+    path : str
+        Where to; "-" is standard output.
+    inputs : sequence of str
+        Files that are read.
+    """
+    if path == "-":
+        return
+    if Path(path).resolve() in [Path(each).resolve() for each in inputs if each != "-"]:
+        raise UsageError(f"{path}: this would replace an input; give another name.")
+    if Path(path).is_dir():
+        raise UsageError(f"{path}: this is a folder; give the name of a file.")
+    if not Path(path).resolve().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {str(Path(path).parent)!r}.")
 
 
 @contextmanager

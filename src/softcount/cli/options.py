@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-__all__ = ["data_options", "output_options", "with_options"]
+from softcount.cli.outcomes import UsageError
+
+__all__ = ["FORMATS", "data_options", "output_options", "read_roles", "role_options", "tab", "with_options"]
 
 #: The formats of softcount.cli.readers, written out so that --help does not import NumPy.
 FORMATS = ("csv", "jsonl", "parquet", "texts", "mbox", "maildir")
@@ -36,3 +38,38 @@ output_options = with_options(
     click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document on standard output."),
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors on standard error."),
 )
+
+role_options = with_options(
+    click.option(
+        "--role",
+        "roles",
+        metavar="COLUMN=ROLE",
+        multiple=True,
+        help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable.",
+    ),
+    click.option("--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable."),
+)
+
+
+def tab(delimiter: str | None) -> str | None:
+    r"""The delimiter as typed; ``\t`` and "tab" are a tab."""
+    return "\t" if delimiter in ("\\t", "tab") else delimiter
+
+
+def read_roles(options: dict[str, Any]) -> dict[str, str]:
+    """The roles that ``--role`` and ``--ignore`` give to columns.
+
+    Parameters
+    ----------
+    options : dict
+        With ``roles`` and ``ignored``.
+    """
+    from softcount.inputs.roles import ROLES
+
+    columns = dict.fromkeys(options["ignored"], "ignore")
+    for text in options["roles"]:
+        name, mark, role = text.rpartition("=")
+        if not mark or role not in ROLES:
+            raise UsageError(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
+        columns[name] = role
+    return columns

@@ -23,6 +23,9 @@ COMMANDS = {
     "evaluate": "Compare a model's predictions with known labels.",
     "explain": "Show the evidence behind the prediction for one row.",
     "top": "Show what speaks most for each class.",
+    "cluster": "Find groups of rows: how many, what marks them, who is in them.",
+    "compare": "Compare a generative and a discriminative model on growing samples.",
+    "glm": "Fit a generalized linear model and print its table of coefficients.",
     "info": "Show what is in a model file.",
     "demo": "Do the whole job on embedded messages.",
 }

@@ -21,6 +21,8 @@ ROLES = (*LEARNED_ROLES, "id", "constant", "empty", "ignore")
 
 #: Whole-number columns with at most this many different values are read as categories.
 FEW_VALUES = 10
+#: Texts of which there are at most so many, each so often on average, are answers to choose from and no sentences.
+FEW_TEXTS, OFTEN = 20, 25
 #: Columns with fewer cells than this are never taken for identifiers.
 ENOUGH_FOR_ID = 20
 #: Cells that are looked at to tell texts from categories.
@@ -189,6 +191,8 @@ def _decide_texts(name: str, observed: list[str], n_distinct: int) -> ColumnRole
     sample = observed[::step]
     n_words = sum(len(text.split()) for text in sample) / len(sample)
     share = n_distinct / len(observed)
+    if n_distinct <= FEW_TEXTS and len(observed) >= OFTEN * n_distinct:
+        return ColumnRole(name, "category", f"{n_distinct:,} different values, each many times")
     if n_words >= 4.0 or (share > 0.5 and n_words >= 2.0):
         return ColumnRole(name, "text", f"about {n_words:.0f} words a cell")
     if share > 0.5 and _is_unspaced(sample):

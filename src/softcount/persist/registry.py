@@ -17,7 +17,11 @@ FORMAT = 1
 
 
 #: Estimators that are not among the public names, and the module that defines each.
-OTHER_ESTIMATORS = {"TableClassifier": "softcount.estimators.table"}
+OTHER_ESTIMATORS = {
+    "TableClassifier": "softcount.estimators.table",
+    "TableLatentClass": "softcount.estimators.table.groups",
+    "TableMixture": "softcount.estimators.table.groups",
+}
 
 
 @cache

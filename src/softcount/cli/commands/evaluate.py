@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options
+from softcount.cli.options import data_options, output_options, tab
 from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 __all__ = ["command"]
@@ -41,8 +41,7 @@ def command(model: str, data: str, **options: Any) -> int:
     label = options["label"] or origin_of(classifier)[0]
     if label is None:
         raise UsageError("The model does not say which column holds the labels; give it with --label.")
-    delimiter = "\t" if options["delimiter"] in ("\\t", "tab") else options["delimiter"]
-    source = open_source(data, options["kind"], delimiter=delimiter, encoding=options["encoding"])
+    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
     before, after = [], []
     codes: list[int] = []
     n_unlabeled = 0

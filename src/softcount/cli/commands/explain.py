@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options
+from softcount.cli.options import data_options, output_options, tab
 from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def command(model: str, data: str, **options: Any) -> int:
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     classifier = load_table_classifier(model)
-    delimiter = "\t" if options["delimiter"] in ("\\t", "tab") else options["delimiter"]
-    source = open_source(data, options["kind"], delimiter=delimiter, encoding=options["encoding"])
+    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
     piece = _row(source, options["row"])
     names = [str(name) for name in classifier.classes_]
     posterior = classifier.predict_proba(piece)[0]

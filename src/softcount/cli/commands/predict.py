@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options
-from softcount.cli.outcomes import DataError, ExitCode, UsageError
-
-if TYPE_CHECKING:
-    from softcount.estimators.table import TableClassifier
-    from softcount.inputs.raw_table import RawTable
+from softcount.cli.options import data_options, tab
+from softcount.cli.outcomes import DataError, ExitCode
 
 __all__ = ["command"]
 
@@ -33,23 +28,22 @@ __all__ = ["command"]
 def command(model: str, data: str, **options: Any) -> int:
     """Write DATA with the prediction of MODEL and its probability for every row.
 
-    DATA is read and written in pieces, so it may be larger than memory. A row whose columns say nothing gets the
-    commonest class.
+    MODEL was made by 'softcount train' (the answer is a class) or 'softcount cluster' (a group). DATA is read and
+    written in pieces, so it may be larger than memory. A row whose columns say nothing gets the commonest class.
     """
-    from softcount.cli.export import atomic_output, output_format, table_writer
-    from softcount.cli.models import load_table_classifier
+    from softcount.cli.answers import answerer, beside
+    from softcount.cli.export import atomic_output, check_place, output_format, table_writer
+    from softcount.cli.models import load_model
     from softcount.cli.readers import open_source
 
     console = Console(quiet=options["quiet"])
     output = options["output"]
     kind = output_format(output, options["to"])
-    inputs = [Path(path).resolve() for path in (model, data) if path != "-"]
-    if output != "-" and Path(output).resolve() in inputs:
-        raise UsageError(f"{output}: the output would replace an input; give another name with -o.")
-    classifier = load_table_classifier(model)
-    classifier.n_jobs = options["jobs"]
-    delimiter = "\t" if options["delimiter"] in ("\\t", "tab") else options["delimiter"]
-    source = open_source(data, options["kind"], delimiter=delimiter, encoding=options["encoding"])
+    check_place(output, [model, data])
+    estimator = load_model(model)
+    answers_to = answerer(estimator, model, probabilities=options["probabilities"])
+    estimator.n_jobs = options["jobs"]
+    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
     n_rows = 0
     with console.progress(f"predicting {data}") as progress, atomic_output(output) as file:
         writer = table_writer(file, kind, raw=options["raw"])
@@ -57,8 +51,8 @@ def command(model: str, data: str, **options: Any) -> int:
             # An empty piece still names the columns, which a file without rows is written with.
             if piece.n_rows == 0 and n_rows:
                 continue
-            answers = _answers(classifier, piece, probabilities=options["probabilities"])
-            writer.write({**answers} if options["only_answers"] else _beside(piece, answers))
+            answers = answers_to(piece)
+            writer.write(answers if options["only_answers"] else beside(piece, answers))
             n_rows += piece.n_rows
             progress.read(source.done(), source.size)
         if n_rows == 0:
@@ -67,31 +61,3 @@ def command(model: str, data: str, **options: Any) -> int:
     if output != "-":
         console.note(f"{n_rows:,} predictions written to {output}")
     return ExitCode.OK
-
-
-def _answers(classifier: TableClassifier, piece: RawTable, *, probabilities: bool) -> dict[str, list[Any]]:
-    names = [str(name) for name in classifier.classes_]
-    if piece.n_rows == 0:
-        posterior: list[list[float]] = []
-    else:
-        posterior = classifier.predict_proba(piece).tolist()
-    best = [max(range(len(names)), key=row.__getitem__) for row in posterior]
-    answers: dict[str, list[Any]] = {
-        "prediction": [names[k] for k in best],
-        "probability": [round(row[k], 6) for row, k in zip(posterior, best, strict=True)],
-    }
-    if probabilities:
-        for k, name in enumerate(names):
-            answers[f"probability of {name}"] = [round(row[k], 6) for row in posterior]
-    return answers
-
-
-def _beside(piece: RawTable, answers: dict[str, list[Any]]) -> dict[str, Any]:
-    """The table's columns and the answers; an answer whose name is taken gets another."""
-    columns: dict[str, Any] = dict(piece.columns)
-    for name, cells in answers.items():
-        free = name
-        while free in columns:
-            free += "_"
-        columns[free] = cells
-    return columns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options, with_options
+from softcount.cli.options import data_options, output_options, read_roles, role_options, tab, with_options
 from softcount.cli.outcomes import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ SHOWN_SUSPECTS = 5
 
 _model_options = with_options(
     click.option("--config", metavar="FILE", help="TOML file with any of these settings."),
-    click.option("--role", "roles", metavar="COLUMN=ROLE", multiple=True,
-                 help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable."),
-    click.option("--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable."),
+    role_options,
     click.option("--words", metavar="A-B", help="Count runs of A to B words; none counts no words. [default: 1]"),
     click.option("--characters", metavar="A-B", help="Count runs of A to B characters as well. [default: none]"),
     click.option("--stop-words", metavar="FILE", help="Words to leave out, one per line."),
@@ -61,22 +59,20 @@ def command(data: tuple[str, ...], **options: Any) -> int:
     DATA is a CSV, JSONL or Parquet file, a folder of .txt files (subfolders are labels), an mbox file or a Maildir; "-"
     reads standard input. Rows without a label are used where cross-validation says they help.
     """
+    from softcount.cli.export import check_place
     from softcount.cli.training import fit, read_labeled
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     settings = _settings(options)
     output = options["output"] or _model_path(data[0])
-    if Path(output).resolve() in [Path(path).resolve() for path in data]:
-        raise UsageError(f"{output}: the model would replace the data; give another name with -o.")
-    if not Path(output).resolve().parent.is_dir():
-        raise UsageError(f"{output}: there is no folder {str(Path(output).parent)!r}.")
+    check_place(output, data)
     with console.progress("reading") as progress:
         table = read_labeled(
             data,
             settings,
             progress,
             kind=options["kind"],
-            delimiter=_tab(options["delimiter"]),
+            delimiter=tab(options["delimiter"]),
             encoding=options["encoding"],
         )
     if options["dry_run"]:
@@ -92,15 +88,9 @@ def command(data: tuple[str, ...], **options: Any) -> int:
 
 def _settings(options: dict[str, Any]) -> TrainSettings:
     from softcount.cli.settings import TrainSettings, read_number, read_settings, read_span
-    from softcount.inputs.roles import ROLES
 
     settings = TrainSettings() if options["config"] is None else read_settings(options["config"])
-    columns = dict.fromkeys(options["ignored"], "ignore")
-    for text in options["roles"]:
-        name, mark, role = text.rpartition("=")
-        if not mark or role not in ROLES:
-            raise UsageError(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
-        columns[name] = role
+    columns = read_roles(options)
     told: dict[str, Any] = {
         name: options[name]
         for name in ("label", "min_rows", "most_words", "hashed", "event_model", "calibrate")
@@ -120,10 +110,6 @@ def _settings(options: dict[str, Any]) -> TrainSettings:
         name: read_span(options[name], f"--{name}") for name in ("words", "characters") if options[name] is not None
     }
     return settings.with_spans(**spans)
-
-
-def _tab(delimiter: str | None) -> str | None:
-    return "\t" if delimiter in ("\\t", "tab") else delimiter
 
 
 def _model_path(data: str) -> str:

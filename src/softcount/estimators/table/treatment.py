@@ -19,9 +19,10 @@ from softcount.inputs.columns import Column, learn_categories
 from softcount.inputs.raw_table import RawTable
 from softcount.inputs.roles import ColumnRole
 
-__all__ = ["Treatment"]
+__all__ = ["FAMILY_OF_ROLE", "Treatment"]
 
-_FAMILIES = {"number": "gaussian", "date": "gaussian", "count": "poisson", "category": "categorical"}
+#: The distribution of a column, by its role.
+FAMILY_OF_ROLE = {"number": "gaussian", "date": "gaussian", "count": "poisson", "category": "categorical"}
 #: Runs of characters that stand for words where words are not set apart by spaces.
 UNSPACED = (1, 2)
 
@@ -57,11 +58,11 @@ class Treatment:
     ) -> tuple[Treatment, tuple[Block, ...]]:
         """Look at a table once: categories, vocabularies, and the blocks of its rows."""
         treatment = cls(tuple(roles), TablePlan(()), (), tuple(missing_marks))
-        columns = treatment._columns(table)
+        columns = treatment.columns(table)
         plans = []
         for role, column in zip(treatment.table_roles, columns, strict=True):
             categories = tuple(learn_categories(column)) if role.role == "category" else None
-            plans.append(ColumnPlan(role.name, _FAMILIES[role.role], role.reason, categories, column.kind))
+            plans.append(ColumnPlan(role.name, FAMILY_OF_ROLE[role.role], role.reason, categories, column.kind))
         counters, counts = [], []
         for role in treatment.text_roles:
             chosen = replace(options, characters=UNSPACED) if _is_unspaced(role, options) else options
@@ -88,17 +89,12 @@ class Treatment:
 
     def blocks(self, table: RawTable, n_threads: int) -> tuple[Block, ...]:
         """The rows of another table, laid out as the training rows were."""
-        absent = [name for name in self.learned_names if name not in table.columns]
-        if absent:
-            raise InputError(
-                f"The model was trained with the columns {absent}, which are not there. The table has the columns "
-                f"{list(table.columns)}."
-            )
+        columns = self.columns(table)
         counts = [
             counter.count(self._texts(table, role.name), n_threads)
             for role, counter in zip(self.text_roles, self.counters, strict=True)
         ]
-        return self._assemble(self._columns(table), counts)
+        return self._assemble(columns, counts)
 
     def _assemble(self, columns: list[Column], counts: Sequence[Any]) -> tuple[Block, ...]:
         blocks = self.plan.blocks(columns, "ignore") if columns else ()
@@ -116,7 +112,14 @@ class Treatment:
     def _texts(self, table: RawTable, name: str) -> list[str]:
         return ["" if cell is None else cell if isinstance(cell, str) else str(cell) for cell in table.columns[name]]
 
-    def _columns(self, table: RawTable) -> list[Column]:
+    def columns(self, table: RawTable) -> list[Column]:
+        """The columns that are no texts, cell by cell as the training columns were read."""
+        absent = [name for name in self.learned_names if name not in table.columns]
+        if absent:
+            raise InputError(
+                f"The model was trained with the columns {absent}, which are not there. The table has the columns "
+                f"{list(table.columns)}."
+            )
         return [self._column(table, role) for role in self.table_roles]
 
     def _column(self, table: RawTable, role: ColumnRole) -> Column:
