@@ -35,9 +35,17 @@ def answerer(model: Any, path: str, *, probabilities: bool) -> Answerer:
     if hasattr(model, "group_names"):
         names = model.group_names
         return lambda piece: most_probable("group", names, _posterior(model, piece), probabilities=probabilities)
+    if type(model).__name__ == "GLM" and isinstance(getattr(model, "origin_", None), dict):
+        from softcount.cli.regression import predict
+        from softcount.inputs.cells import MISSING_MARKS
+
+        if probabilities:
+            raise UsageError(f"{path}: a generalized linear model predicts a mean, which has no --probabilities.")
+        marks = MISSING_MARKS | set(model.origin_.get("missing", ()))
+        return lambda piece: {"prediction": predict(model, piece, marks) if piece.n_rows else []}
     raise UsageError(
         f"{path}: this is a {type(model).__name__}, which was saved from Python and has to be used there; the "
-        "command line predicts with models that 'softcount train' and 'softcount cluster' made."
+        "command line predicts with models that 'softcount train', 'cluster' and 'glm' made."
     )
 
 
@@ -71,8 +79,7 @@ def most_probable(
     }
     if probabilities:
         for k, name in enumerate(names):
-            label = name if what == "prediction" else f"{what} {name}"
-            answers[f"probability of {label}"] = [round(row[k], 6) for row in posterior]
+            answers[f"probability of {name}"] = [round(row[k], 6) for row in posterior]
     return answers
 
 

@@ -237,7 +237,7 @@ def in_words(selection: Selection) -> list[str]:
         return lines
     lines.append("")
     for name, share, marks in zip(best.group_names, best.weights_, _marks(best.profile()), strict=True):
-        text = f"Group {name} ({100.0 * share:.0f} % of the rows): {', '.join(marks) or 'near the average'}"
+        text = f"{name.capitalize()} ({100.0 * share:.0f} % of the rows): {', '.join(marks) or 'near the average'}"
         lines += _wrapped(printable(text), indent="  ")
     return lines
 

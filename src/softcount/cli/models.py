@@ -30,14 +30,16 @@ def load_table_classifier(path: str) -> TableClassifier:
 
     model = load_model(path)
     if not isinstance(model, TableClassifier):
+        maker = {"TableMixture": "cluster", "TableLatentClass": "cluster", "GLM": "glm"}.get(type(model).__name__)
+        made = "was saved from Python" if maker is None else f"'softcount {maker}' made"
         raise UsageError(
-            f"{path}: this is a {type(model).__name__}, which was saved from Python and has to be used there; the "
-            "command line works with models that 'softcount train' made."
+            f"{path}: this is a {type(model).__name__}, which {made}; this command works with the classifiers that "
+            "'softcount train' makes."
         )
     return model
 
 
-def origin_of(model: TableClassifier) -> tuple[str | None, int | None]:
+def origin_of(model: Any) -> tuple[str | None, int | None]:
     """The column of labels and the number of rows a model was trained with; None where it was saved from Python."""
     origin = getattr(model, "origin_", None)
     origin = origin if isinstance(origin, dict) else {}

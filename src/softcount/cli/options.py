@@ -9,10 +9,34 @@ import click
 
 from softcount.cli.outcomes import UsageError
 
-__all__ = ["FORMATS", "data_options", "output_options", "read_roles", "role_options", "tab", "with_options"]
+__all__ = [
+    "FORMATS",
+    "GLM_FAMILIES",
+    "GLM_LINKS",
+    "data_options",
+    "output_options",
+    "read_roles",
+    "role_options",
+    "tab",
+    "with_options",
+]
 
 #: The formats of softcount.cli.readers, written out so that --help does not import NumPy.
 FORMATS = ("csv", "jsonl", "parquet", "texts", "mbox", "maildir")
+
+#: The families of softcount.GLM, for the same reason.
+GLM_FAMILIES = (
+    "gaussian",
+    "binomial",
+    "poisson",
+    "gamma",
+    "inverse_gaussian",
+    "negative_binomial",
+    "tweedie",
+    "quasibinomial",
+    "quasipoisson",
+)
+GLM_LINKS = ("identity", "log", "logit", "probit", "cloglog", "loglog", "cauchit", "inverse", "inverse_squared", "sqrt")
 
 Decorator = Callable[[Any], Any]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -151,6 +151,7 @@ def compare_pair(
     n_repeats: int = 20,
     random_state: Any = None,
     n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PairComparison:
     """Fit both models to growing samples and compare their test errors.
 
@@ -173,6 +174,8 @@ def compare_pair(
         Seed of the splits.
     n_jobs : int, optional
         Repeats run at the same time, in processes; one by default. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of repeats done and of all.
 
     Returns
     -------
@@ -208,9 +211,14 @@ def compare_pair(
     wanted = _read_sizes(sizes, labels.size, codes.size - n_test)
     seeds = np.random.default_rng(random_state).spawn(n_repeats)
     pair = (generative, discriminative)
-    found = Parallel(n_jobs=n_jobs)(
+    running = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_one_repeat)(pair, X, y, codes, sizes=wanted, n_test=n_test, rng=rng) for rng in seeds
     )
+    found = []
+    for one in running:
+        found.append(one)
+        if progress is not None:
+            progress(len(found), n_repeats)
     errors = np.stack([each[0] for each in found], axis=2)
     warned = np.sum([each[1] for each in found], axis=0)
     return PairComparison(_names(pair), wanted, errors, _crossing(wanted, errors), np.asarray(warned, dtype=np.int64))

@@ -63,6 +63,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         )
     import softcount
 
+    if hasattr(estimator, "_check_savable"):
+        estimator._check_savable()
     params = estimator.get_params(deep=False)
     left_out = {*params, *getattr(estimator, "not_saved", ())}
     state = {name: value for name, value in vars(estimator).items() if name not in left_out}

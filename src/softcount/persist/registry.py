@@ -37,6 +37,8 @@ def value_classes() -> dict[str, type]:
     from softcount.core.mixture import MixtureModel, MixtureParams
     from softcount.core.verdict import Verdict
     from softcount.estimators._columns import ColumnPlan, TablePlan
+    from softcount.estimators.glm.design import DesignColumn, DesignFactor, FormulaDesign
+    from softcount.estimators.glm.formula import FormulaFit
     from softcount.estimators.table.evaluation import Evaluation, Reliability
     from softcount.estimators.table.settings import Setting
     from softcount.estimators.table.text import TextCounter, TextOptions, Vocabulary
@@ -52,7 +54,11 @@ def value_classes() -> dict[str, type]:
         ColumnPlan,
         ColumnRole,
         Counts,
+        DesignColumn,
+        DesignFactor,
         Evaluation,
+        FormulaDesign,
+        FormulaFit,
         Goodness,
         MixtureModel,
         MixtureParams,
@@ -97,10 +103,12 @@ def names_of_classes() -> dict[type, str]:
 
 
 def skip_field(cls: type, field: str) -> bool:
-    """Fields that follow from others: prepared tables, which are made anew."""
-    return (cls.__name__ == "MixtureParams" and field == "scorers") or (
-        cls.__name__ == "TextCounter" and field == "_prepared"
-    )
+    """Fields that follow from others and are made anew, or that only memory can hold."""
+    return (cls.__name__, field) in {
+        ("MixtureParams", "scorers"),
+        ("TextCounter", "_prepared"),
+        ("FormulaFit", "spec"),
+    }
 
 
 def class_of(name: str) -> type:

@@ -131,26 +131,25 @@ def _tell(selection: Selection, treated: TreatedTable, options: dict[str, Any], 
     rows, weights = best.profile(), best.weights_.tolist()
     content = clustering.selection_content(selection, treated)
     console.document(SCHEMA, {"model": model_path, "sha256": sha256_of(model_path), "data": options["data"], **content})
-    if output == "-":
-        # Standard output is the table.
-        console = Console(quiet=True)
+    # Where the table goes to standard output, nothing else does.
+    line = console.note if output == "-" else console.line
     words = "latent classes" if "Latent" in type(best).__name__ else "mixtures"
     console.heading(f"{treated.n_rows:,} rows, {words} with {options['classes']} groups")
     decided = [(shortened(r.name, 24), r.role, shortened(r.reason, 48)) for r in treated.treatment.roles]
-    for line in table_lines(("column", "taken for", "because"), decided, numbers_from=3):
-        console.note(line)
+    for text in table_lines(("column", "taken for", "because"), decided, numbers_from=3):
+        console.note(text)
     console.note()
-    for line in [*clustering.criteria_lines(selection), "", *clustering.in_words(selection), ""]:
-        console.line(line)
+    for text in [*clustering.criteria_lines(selection), "", *clustering.in_words(selection), ""]:
+        line(text)
     console.heading("What the groups look like")
-    for line in clustering.profile_lines(rows, weights):
-        console.line(line)
+    for text in clustering.profile_lines(rows, weights):
+        line(text)
     for note in best.notes_:
         console.note(f"Note: {printable(note)}.")
     console.note()
     if output is not None:
         console.note(f"The group of every row was written to {output}")
-    console.line(printable(f"Model written to {model_path}"))
+    line(printable(f"Model written to {model_path}"))
     if output is None:
         next_command: tuple[object, ...] = ("cluster", options["data"], "-k", selection.best, "-o", "groups.csv")
     else:

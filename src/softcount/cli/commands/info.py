@@ -37,9 +37,7 @@ def command(model: str, **options: Any) -> int:
     console.line(f"estimator    {content['estimator']}")
     console.line(f"file         {content['bytes']:,} bytes, sha256 {content['sha256']}")
     if not isinstance(estimator, TableClassifier):
-        console.document(SCHEMA, content)
-        console.note("This model was saved from Python; load it there with softcount.load.")
-        return ExitCode.OK
+        return _tell_other(estimator, content, console)
     names = [str(name) for name in estimator.classes_]
     label, n_rows = origin_of(estimator)
     content |= {
@@ -64,4 +62,44 @@ def command(model: str, **options: Any) -> int:
     console.line()
     for line in presenting.column_lines(estimator):
         console.line(line)
+    return ExitCode.OK
+
+
+def _tell_other(estimator: Any, content: dict[str, Any], console: Console) -> int:
+    """Groups, linear models, and what was saved from Python."""
+    from softcount.cli.models import origin_of
+    from softcount.cli.wording import shortened, table_lines
+
+    origin = getattr(estimator, "origin_", None)
+    if hasattr(estimator, "group_names"):
+        roles = estimator.treatment_.roles
+        content |= {
+            "n_rows": origin_of(estimator)[1],
+            "groups": dict(zip(estimator.group_names, estimator.weights_.tolist(), strict=True)),
+            "columns": [{"name": r.name, "role": r.role, "reason": r.reason} for r in roles],
+            "converged": bool(estimator.converged_),
+        }
+        console.line(f"learned from {content['n_rows'] or 0:,} rows")
+        shares = ", ".join(f"{name} ({100.0 * share:.0f} %)" for name, share in content["groups"].items())
+        console.line(f"groups       {shortened(shares, 64)}")
+        console.line()
+        rows = [(shortened(r.name, 24), r.role, shortened(r.reason, 48)) for r in roles]
+        for line in table_lines(("column", "taken for", "because"), rows, numbers_from=3):
+            console.line(line)
+    elif isinstance(origin, dict) and isinstance(origin.get("formula"), str):
+        coefficients = [estimator.intercept_] * estimator._has_intercept() + estimator.coef_.tolist()
+        content |= {
+            "n_rows": origin.get("n_rows"),
+            "formula": origin["formula"],
+            "family": estimator.family_.name,
+            "link": estimator.link_.name,
+            "coefficients": dict(zip(estimator.coefficient_names_, coefficients, strict=True)),
+            "converged": bool(estimator.converged_),
+        }
+        console.line(f"formula      {shortened(origin['formula'], 64)}")
+        for line in str(estimator.summary()).splitlines():
+            console.line(line)
+    else:
+        console.note("This model was saved from Python; load it there with softcount.load.")
+    console.document(SCHEMA, content)
     return ExitCode.OK

@@ -28,8 +28,9 @@ __all__ = ["command"]
 def command(model: str, data: str, **options: Any) -> int:
     """Write DATA with the prediction of MODEL and its probability for every row.
 
-    MODEL was made by 'softcount train' (the answer is a class) or 'softcount cluster' (a group). DATA is read and
-    written in pieces, so it may be larger than memory. A row whose columns say nothing gets the commonest class.
+    MODEL was made by 'softcount train' (the answer is a class), 'softcount cluster' (a group) or 'softcount glm' (a
+    mean). DATA is read and written in pieces, so it may be larger than memory. A row whose columns say nothing gets the
+    commonest class.
     """
     from softcount.cli.answers import answerer, beside
     from softcount.cli.export import atomic_output, check_place, output_format, table_writer

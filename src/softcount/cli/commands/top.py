@@ -20,16 +20,18 @@ SCHEMA = "softcount.top/1"
 @click.option("-k", "--most", type=click.IntRange(1), default=20, show_default=True, help="How many per class.")
 @output_options
 def command(model: str, **options: Any) -> int:
-    """Show the words, values and columns of MODEL that tell each class from the others.
+    """Show the words, values and columns of MODEL that tell each class (or group) from the others.
 
     The score is the feature's share of the divergence of the class from the other classes, in nats.
     """
     from softcount.cli import presenting
-    from softcount.cli.models import load_table_classifier
+    from softcount.cli.models import load_model, load_table_classifier
     from softcount.cli.wording import shortened, table_lines
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
-    classifier = load_table_classifier(model)
+    estimator = load_model(model)
+    # Groups have their telling features as classes have.
+    classifier = estimator if hasattr(estimator, "group_names") else load_table_classifier(model)
     console.document(SCHEMA, {"model": model, "top": presenting.top_content(classifier, options["most"])})
     for index, (name, top) in enumerate(classifier.top_features(options["most"]).items()):
         if index:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -190,6 +191,14 @@ class GLMAnswers:
         null = null_deviance(self.family_, self.link_, bare, ThreadExecutor(1))
         return 1.0 - deviance / null if null > 0.0 else (1.0 if deviance == 0.0 else -math.inf)
 
+    def _check_savable(self) -> None:
+        """Refuse what a model file cannot keep: formulas are code, and only plain ones are data as well."""
+        if self._formula is not None and self._formula.design is None:
+            raise InputError(
+                "The formula does more than a model file can keep: products of columns, C(column), and log, log2, "
+                "log10, log1p, exp and sqrt of a column. Put what it computes into columns of the table instead."
+            )
+
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Confidence intervals of the coefficients in the order of ``coefficient_names_``, shape ``(n, 2)``."""
         return self._table(level).intervals
@@ -253,9 +262,10 @@ class GLMAnswers:
 
     def _read_rows(self, X: Any) -> Table:
         check_is_fitted(self)
-        if self._formula is not None and hasattr(X, "columns"):
-            X = self._formula.table(X)
-        table = read_table(self, X, reset=False)
+        if self._formula is not None and (hasattr(X, "columns") or isinstance(X, Mapping)):
+            table: Table = self._formula.table(X)
+        else:
+            table = read_table(self, X, reset=False)
         check_finite(table, column_names(self))
         return table
 

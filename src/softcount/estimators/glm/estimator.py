@@ -20,7 +20,7 @@ from softcount.core.glm.start import null_deviance
 from softcount.core.progress import step_printer
 from softcount.estimators._saving import Savable
 from softcount.estimators.glm.answers import GLMAnswers
-from softcount.estimators.glm.formula import FormulaFit, fit_formula
+from softcount.estimators.glm.formula import fit_formula
 from softcount.estimators.glm.inputs import ReadData, column_names, read_data, read_offset, read_table
 from softcount.estimators.glm.trouble import warn_about
 
@@ -230,8 +230,8 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         table = read_table(self, read.table, reset=True)
         weights = {name: read.fitting.get(name) for name in ("sample_weight", "frequency_weight")}
         shifts = {name: read.fitting.get(name) for name in ("offset", "exposure")}
-        self._fit_table(table, read.target, weights, shifts, fit_intercept=read.fit_intercept)
-        self._formula = FormulaFit(read.spec, read.fit_intercept)
+        self._fit_table(table, read.target, weights, shifts, fit_intercept=read.fit.fit_intercept)
+        self._formula = read.fit
         return self
 
     def _fit_table(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
@@ -94,6 +95,11 @@ class _TreatedRows(TableRows):
     """Rows of a table as it comes from a file: cells by column, all of them perhaps texts."""
 
     treatment_: Treatment
+    component_names_: NDArray[Any]
+
+    def _read_labels(self, y: Any, n_rows: int) -> Any:
+        labels, names = super()._read_labels(y, n_rows)
+        return labels, np.array([f"group {k + 1}" for k in range(names.shape[0])]) if y is None else names
 
     def _read_table(self, X: Any, *, reset: bool) -> list[Column]:
         if reset:
@@ -117,9 +123,9 @@ class _TreatedRows(TableRows):
 
     @property
     def group_names(self) -> list[str]:
-        """The groups, numbered from 1, the largest first."""
+        """The groups: "group 1" is the largest."""
         check_is_fitted(self, "params_")
-        return [str(k + 1) for k in range(self.params_.log_weights.shape[0])]
+        return [str(name) for name in self.component_names_.tolist()]
 
     def profile(self) -> list[ProfileRow]:
         """What the groups look like, the columns that tell them apart best first."""
