@@ -64,9 +64,10 @@ format: $(READY)
 study-unlabeled: $(READY)
 	nice -n 10 $(BIN)/python -m studies.unlabeled $(ARGS)
 
+# ARGS=--quick takes a minute or two; names of workloads in ARGS run these only. pomegranate takes part where it is
+# installed: .venv/bin/python -m pip install -e '.[bench-torch]' brings it, and PyTorch.
 bench: $(READY_BENCH)
-	@for workload in $(sort $(wildcard benchmarks/bench_*.py)); do \
-		echo "== $$workload"; $(BIN)/python "$$workload" $(ARGS); done
+	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
 	rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

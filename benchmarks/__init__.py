@@ -1,0 +1,1 @@
+"""Every workload beside its rivals: ``python -m benchmarks --help``."""
