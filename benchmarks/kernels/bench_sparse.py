@@ -76,7 +76,7 @@ def supervised_contests(X: csr_array, n_classes: int, threads: int) -> list[Cont
     n_rows, rows_per_chunk = X.shape[0], 8192
     codes = rng.integers(0, n_classes, size=n_rows).astype(np.int32)
     table = np.log(rng.random((N_FEATURES, n_classes)))
-    counts = [np.zeros((N_FEATURES, n_classes)) for _ in range(threads)]
+    counts = [np.zeros((n_classes, N_FEATURES)) for _ in range(threads)]
     scores = np.zeros((n_rows, n_classes))
     member = csr_array((np.ones(n_rows), (np.arange(n_rows), codes)), shape=(n_rows, n_classes))
 

@@ -12,7 +12,7 @@ def csr_calls(kernels, indptr, indices, data=None):
     return {
         "scores": lambda: kernels.csr_scores(indptr, indices, data, np.zeros((4, 2)), np.zeros((2, 2))),
         "accumulate": lambda: kernels.csr_accumulate(indptr, indices, data, np.zeros((2, 2)), np.zeros((4, 2))),
-        "class_counts": lambda: kernels.csr_class_counts(indptr, indices, data, codes, None, np.zeros((4, 2))),
+        "class_counts": lambda: kernels.csr_class_counts(indptr, indices, data, codes, None, np.zeros((2, 4))),
         "word_index": lambda: kernels.csr_word_index(indptr, indices, data, 4),
     }
 
@@ -85,7 +85,7 @@ def class_calls(kernels, class_codes, weight):
     """Every function that takes the classes of three rows with one column, two classes being expected."""
     X, out = np.zeros((3, 1)), lambda: np.zeros((1, 2))
     return [
-        lambda: kernels.csr_class_counts(np.zeros(4, np.int32), INDICES, None, class_codes, weight, out()),
+        lambda: kernels.csr_class_counts(np.zeros(4, np.int32), INDICES, None, class_codes, weight, out().T.copy()),
         lambda: kernels.codes_class_counts(X.astype(np.int32), np.array([0, 1]), class_codes, weight, out()),
         lambda: kernels.dense_class_counts(X, class_codes, weight, out()),
         lambda: kernels.gaussian_class_moments(X, class_codes, weight, out(), out(), out(), out()),

@@ -47,8 +47,9 @@ def test_counts_of_known_classes_equal_the_specification(kernels, case, dtype, i
     class_codes, weight = case.class_codes(), case.weight()
     out = case.start(case.n_features, case.n_classes)
     expected = specification.class_counts(X, class_codes, weight, out)
-    kernels.csr_class_counts(*sparse_chunk(X, index_type, binary=binary), class_codes, weight, out)
-    assert_equal(out, expected)
+    by_class = np.ascontiguousarray(out.T)
+    kernels.csr_class_counts(*sparse_chunk(X, index_type, binary=binary), class_codes, weight, by_class)
+    assert_equal(by_class.T, expected)
 
 
 def test_the_word_index_takes_two_bytes_per_binary_and_three_per_counted_entry(kernels):
@@ -127,7 +128,7 @@ def test_an_empty_chunk_changes_nothing(kernels):
     table, counts = np.ones((9, 2)), np.ones((9, 2))
     kernels.csr_scores(indptr, indices, None, table, np.zeros((0, 2)))
     kernels.csr_accumulate(indptr, indices, None, np.zeros((0, 2)), counts)
-    kernels.csr_class_counts(indptr, indices, None, np.zeros(0, np.int32), None, counts)
+    kernels.csr_class_counts(indptr, indices, None, np.zeros(0, np.int32), None, np.ones((2, 9)))
     index = kernels.csr_word_index(indptr, indices, None, 9)
     kernels.csr_accumulate_words(index, np.zeros((0, 2)), counts)
     assert (counts == 1.0).all()

@@ -41,7 +41,7 @@ def work(kernels):
         adding(kernels.csr_scores, (n, k), leading=(*chunk, table)),
         adding(kernels.csr_accumulate, (d, k), leading=(*chunk, resp)),
         adding(kernels.csr_accumulate_words, (d, k), leading=(index, resp)),
-        adding(kernels.csr_class_counts, (d, k), leading=(*chunk, classes, None)),
+        adding(kernels.csr_class_counts, (k, d), leading=(*chunk, classes, None)),
         adding(kernels.codes_scores, (n, k), leading=(codes, offsets, rng.normal(size=(4 * d, k)))),
         adding(kernels.codes_accumulate, (4 * d, k), leading=(codes, offsets, resp)),
         adding(kernels.dense_scores, (n, k), leading=(counts, table)),

@@ -96,6 +96,12 @@ class MixtureModel:
         """Whether every class is one component."""
         return self.n_components == self.n_classes
 
+    def by_class(self, table: FloatArray) -> FloatArray:
+        """A table with a column per component as one with a row per class: shape (n_classes, n_columns), a copy."""
+        if self.has_single_components:
+            return table.T.copy(order="C")
+        return np.array([table[:, self.groups == k].sum(axis=1) for k in range(self.n_classes)])
+
     def counts_bytes(self) -> int:
         """Size of one set of counts."""
         return self.table_bytes

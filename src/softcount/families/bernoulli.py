@@ -10,7 +10,7 @@ from scipy.special import log1p
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, inner, prepend_size
-from softcount.families.columns import PseudoCounts, others_mean
+from softcount.families.columns import PseudoCounts, others_mean, weighted_sum
 from softcount.families.linear import LinearFamily
 from softcount.families.supports import is_yes_or_no
 
@@ -106,27 +106,34 @@ class Bernoulli(LinearFamily):
     # ---- columns of a block
     def table(self, params: Params) -> tuple[FloatArray, FloatArray | None]:
         r"""Slopes :math:`\eta_{jk}`, constants :math:`\log(1-\theta_{jk})`; certain ones: must_be_one."""
-        certain = np.isneginf(params["log_not"])
-        if not certain.any():
+        if params["log_not"].min(initial=0.0) > -np.inf:
             return params["log_prob"] - params["log_not"], params["log_not"]
-        log_not = np.where(certain, 0.0, params["log_not"])
+        log_not = np.where(np.isneginf(params["log_not"]), 0.0, params["log_not"])
         return params["log_prob"] - log_not, log_not
 
     def must_be_one(self, params: Params) -> FloatArray | None:
         r"""Where :math:`\theta_{jk} = 1`."""
-        certain = np.isneginf(params["log_not"])
-        return certain.astype(np.float64) if certain.any() else None
+        if params["log_not"].min(initial=0.0) > -np.inf:
+            return None
+        return np.isneginf(params["log_not"]).astype(np.float64)
 
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
         r""":math:`\theta_{jk} = (s_{jk} + a) / (w_{jk} + a + b)`; without any count one half."""
-        ones = statistics["sum"] + prior.alpha
+        # In place, because tables of many columns and classes are larger than the caches.
         other = prior.alpha if prior.other is None else prior.other
-        zeros = np.maximum(statistics["weight"] - statistics["sum"], 0.0) + other
-        total = ones + zeros
+        log_prob, log_not = statistics["sum"] + prior.alpha, statistics["weight"] - statistics["sum"]
+        clipped = log_not.min(initial=0.0) < 0.0
+        log_not = np.maximum(log_not, 0.0, out=log_not) if clipped else log_not
+        log_not += other
+        # Summed anew only where the two differ: the weight often is one number for all columns of a class.
+        total = log_prob + log_not if clipped else statistics["weight"] + prior.alpha + other
         with np.errstate(divide="ignore", invalid="ignore"):
             log_total = np.log(total)
-            log_prob = np.where(total > 0.0, np.log(ones) - log_total, -np.log(2.0))
-            log_not = np.where(total > 0.0, np.log(zeros) - log_total, -np.log(2.0))
+            np.subtract(np.log(log_prob, out=log_prob), log_total, out=log_prob)
+            np.subtract(np.log(log_not, out=log_not), log_total, out=log_not)
+        if total.min(initial=1.0) <= 0.0:
+            nothing = np.broadcast_to(total <= 0.0, log_prob.shape)
+            log_prob[nothing] = log_not[nothing] = -np.log(2.0)
         return {"log_prob": log_prob, "log_not": log_not}
 
     def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
@@ -148,13 +155,8 @@ class Bernoulli(LinearFamily):
 
     def log_prior(self, params: Params, prior: PseudoCounts) -> float:
         r""":math:`\sum a \log\theta + b \log(1-\theta)`, a Beta(a + 1, b + 1) density up to its constant."""
-        shape = params["log_prob"].shape
-        ones = np.broadcast_to(prior.alpha, shape)
-        zeros = ones if prior.other is None else np.broadcast_to(prior.other, shape)
-        with np.errstate(invalid="ignore"):
-            inside = np.where(ones > 0.0, ones * params["log_prob"], 0.0)
-            inside = inside + np.where(zeros > 0.0, zeros * params["log_not"], 0.0)
-        return float(inside.sum())
+        zeros = prior.alpha if prior.other is None else prior.other
+        return weighted_sum(prior.alpha, params["log_prob"]) + weighted_sum(zeros, params["log_not"])
 
     def n_parameters(self, params: Params) -> int:
         """One per column and class."""

@@ -29,7 +29,7 @@ from softcount.families._base import Family, Params, inner
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
 from softcount.families.statistics import Statistics, Sums
 
-__all__ = ["BlockTally", "ColumnFamily", "PseudoCounts", "Scorer", "one_hot"]
+__all__ = ["BlockTally", "ColumnFamily", "PseudoCounts", "Scorer", "one_hot", "weighted_sum"]
 
 
 class Scorer(Protocol):
@@ -261,6 +261,16 @@ class ColumnFamily(Family):
                 f"{self.name} column holds {self.support}. Correct the value, or give the column another "
                 "family."
             )
+
+
+def weighted_sum(weight: FloatArray, logs: FloatArray) -> float:
+    """The sum of ``weight * logs``, zero times minus infinity being zero."""
+    weight = np.asarray(weight)
+    if weight.min(initial=1.0) > 0.0:
+        return float(weight.item() * logs.sum() if weight.size == 1 else np.sum(weight * logs))
+    weight = np.broadcast_to(weight, logs.shape)
+    with np.errstate(invalid="ignore"):
+        return float(np.where(weight > 0.0, weight * logs, 0.0).sum())
 
 
 def others_mean(table: FloatArray, class_weight: FloatArray) -> FloatArray:

@@ -130,9 +130,9 @@ class LinearScorer:
 
     def __init__(self, slopes: FloatArray, constants: FloatArray | None, required: FloatArray | None) -> None:
         self.slopes = np.ascontiguousarray(slopes)
-        self.constants = None if constants is None else np.ascontiguousarray(constants)
+        self.constants = constants
         self.constant = np.zeros(slopes.shape[1]) if constants is None else constants.sum(axis=0)
-        self.required = required
+        self.required = None if required is None else np.ascontiguousarray(required)
 
     def add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
         """Add the scores of the block's rows to ``out``."""
@@ -158,6 +158,9 @@ class LinearTally:
 
     def __init__(self, block: Block, n_classes: int) -> None:
         self.sum = np.zeros((block.n_columns, n_classes))
+        #: Sums of sparse rows of known class, class axis first.
+        self.by_class: FloatArray | None = None
+        self.counts_responsibilities = False
         observed_rows = block.n_columns if _has_missing(block) else 1
         self.weight = np.zeros((observed_rows, n_classes))
         #: Weight of all rows, from which the missing cells of sparse rows are subtracted.
@@ -167,6 +170,7 @@ class LinearTally:
         """Count rows with responsibilities."""
         if block.evidence is not None:
             resp = resp * block.evidence[:, None]
+        self.counts_responsibilities = True
         if isinstance(block, SparseBlock):
             if block.words is not None:
                 kernels.csr_accumulate_words(block.words, resp, self.sum)
@@ -181,13 +185,15 @@ class LinearTally:
         if block.evidence is not None:
             weight = block.evidence if weight is None else weight * block.evidence
         if isinstance(block, SparseBlock):
-            kernels.csr_class_counts(block.indptr, block.indices, block.data, codes, weight, self.sum)
+            if self.by_class is None:
+                self.by_class = np.zeros(self.sum.shape[::-1])
+            kernels.csr_class_counts(block.indptr, block.indices, block.data, codes, weight, self.by_class)
         else:
+            self.counts_responsibilities = True
             kernels.dense_class_counts(block.numbers, codes, weight, self.sum)
-        known = codes >= 0
         n_classes = self.weight.shape[1]
         if not _has_missing(block):
-            self.total += np.bincount(codes[known], None if weight is None else weight[known], minlength=n_classes)
+            self.total += np.bincount(codes + 1, weight, minlength=n_classes + 1)[1:]
             return
         self._add_weight(block, one_hot(codes, weight, n_classes))
 
@@ -205,7 +211,13 @@ class LinearTally:
         weight = self.weight + self.total
         # Where nothing was observed, subtracting the missing cells of sparse rows leaves rounding: not a weight.
         observed = weight > ROUNDING * self.total
-        return Sums({"sum": self.sum, "weight": np.where(observed, weight, 0.0)})
+        return Sums({"sum": self._sum(), "weight": np.where(observed, weight, 0.0)})
+
+    def _sum(self) -> FloatArray:
+        if self.by_class is None:
+            return self.sum
+        by_class = self.by_class.T
+        return self.sum + by_class if self.counts_responsibilities else by_class
 
 
 def stored_log_base(family: Family, block: Block) -> FloatArray:
@@ -243,9 +255,9 @@ def _missing_product(block: DenseBlock | SparseBlock, table: FloatArray, out: Fl
     if isinstance(block, SparseBlock):
         if block.missing is not None:
             pattern = block.missing
-            kernels.csr_scores(pattern.indptr, pattern.indices, None, sign * table, out)
+            kernels.csr_scores(pattern.indptr, pattern.indices, None, np.multiply(sign, table, order="C"), out)
     elif block.missing is not None:
-        kernels.dense_scores(block.missing, sign * table, out)
+        kernels.dense_scores(block.missing, np.multiply(sign, table, order="C"), out)
 
 
 def _sparse_column_scores(

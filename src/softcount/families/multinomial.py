@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from softcount._types import CodesArray, FloatArray
 from softcount.families._base import Params, inner, prepend_size
 from softcount.families.blocks import Block
-from softcount.families.columns import PseudoCounts, others_mean
+from softcount.families.columns import PseudoCounts, others_mean, weighted_sum
 from softcount.families.linear import LinearFamily, LinearScorer, LinearTally
 from softcount.families.multinomial_missing import MultinomialScorer, MultinomialTally, hidden_share
 from softcount.families.supports import is_non_negative
@@ -150,10 +150,13 @@ class Multinomial(LinearFamily):
 
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
         r""":math:`\theta_{jk} = (s_{jk} + a) / \sum_j (s_{jk} + a)`; without any word the same for all."""
-        smoothed = statistics["sum"] + prior.alpha
-        total = smoothed.sum(axis=0)
+        # In place, because tables of many words and classes are larger than the caches.
+        log_prob = statistics["sum"] + prior.alpha
+        total = log_prob.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.where(total > 0.0, np.log(smoothed) - np.log(total), -np.log(smoothed.shape[0]))
+            np.log(log_prob, out=log_prob)
+            log_prob -= np.log(total)
+        log_prob[:, total <= 0.0] = -np.log(log_prob.shape[0])
         return {"log_prob": log_prob}
 
     def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:
@@ -173,9 +176,7 @@ class Multinomial(LinearFamily):
 
     def log_prior(self, params: Params, prior: PseudoCounts) -> float:
         r""":math:`\sum a \log\theta`, a Dirichlet(a + 1) density up to its constant."""
-        alpha = np.broadcast_to(prior.alpha, params["log_prob"].shape)
-        with np.errstate(invalid="ignore"):
-            return float(np.where(alpha > 0.0, alpha * params["log_prob"], 0.0).sum())
+        return weighted_sum(prior.alpha, params["log_prob"])
 
     def n_parameters(self, params: Params) -> int:
         """All but one word per class."""

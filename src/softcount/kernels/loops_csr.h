@@ -1,4 +1,6 @@
 /* Sparse rows. */
+#include <stdlib.h>
+
 #include "loops_rows.h"
 
 /* in: the table of scores, or the responsibilities; out: the scores, or the counts. */
@@ -83,18 +85,42 @@ static void csr_accumulate(const struct sparse *x, const double *resp, ptrdiff_t
     csr_accumulate_block_all(&job, n_classes);
 }
 
+/* The rows with a class, those of one class together and otherwise in order; NULL when there is no memory for it. */
+static int32_t *rows_by_class(const int32_t *class_codes, ptrdiff_t n_rows, ptrdiff_t n_classes, ptrdiff_t *n_known) {
+    int32_t *order = (int32_t *)malloc(((size_t)n_rows + 1) * sizeof *order);
+    ptrdiff_t *next = (ptrdiff_t *)calloc((size_t)n_classes + 1, sizeof *next);
+    if (order && next && n_rows <= INT32_MAX) {
+        for (ptrdiff_t i = 0; i < n_rows; i++)
+            if (class_codes[i] >= 0) next[class_codes[i] + 1]++;
+        for (ptrdiff_t k = 0; k < n_classes; k++) next[k + 1] += next[k];
+        *n_known = next[n_classes];
+        for (ptrdiff_t i = 0; i < n_rows; i++)
+            if (class_codes[i] >= 0) order[next[class_codes[i]]++] = (int32_t)i;
+    } else {
+        free(order);
+        order = NULL;
+    }
+    free(next);
+    return order;
+}
+
+/* Class after class, because the counts of one class stay in the cache where those of all do not. */
 static void csr_class_counts(const struct sparse *x, const int32_t *class_codes, const double *weight,
                              ptrdiff_t n_classes, double *out) {
     struct csr_room room;
     struct list list;
-    ptrdiff_t chunk_stop = row_start(x, x->n_rows);
-    for (ptrdiff_t i = 0; i < x->n_rows; i++) {
+    struct block block = {1, 0, 1};
+    ptrdiff_t chunk_stop = row_start(x, x->n_rows), n_known = x->n_rows;
+    int32_t *order = rows_by_class(class_codes, x->n_rows, n_classes, &n_known);
+    for (ptrdiff_t at = 0; at < n_known; at++) {
+        ptrdiff_t i = order ? order[at] : at;
         if (class_codes[i] < 0) continue;
-        struct block block = {n_classes, class_codes[i], 1};
         const double one = 1.0, *row_weight = weight ? weight + i : &one;
+        double *counts = out + class_codes[i] * x->n_features;
         for (ptrdiff_t p = row_start(x, i), stop = row_start(x, i + 1); p < stop; p += list.n) {
             list = list_entries(x, p, stop, chunk_stop, &room);
-            scatter(list, row_weight, block, out + block.first, -1);
+            scatter(list, row_weight, block, counts, -1);
         }
     }
+    free(order);
 }

@@ -84,10 +84,10 @@ PyObject *wrap_csr_class_counts(PyObject *module, PyObject *const *args, Py_ssiz
     struct array *out = take(&call, "out", F64, 2, WRITE);
     expect(&call, class_codes, 0, x.n_rows);
     expect(&call, weight, 0, x.n_rows);
-    expect_classes(&call, class_codes, out->shape[1]);
-    expect_pattern(&call, &x, out->shape[0]);
+    expect_classes(&call, class_codes, out->shape[0]);
+    expect_pattern(&call, &x, out->shape[1]);
     if (!call.failed)
-        WITHOUT_GIL(softcount_level->csr_class_counts(&x, class_codes->data, weight->data, out->shape[1], out->data))
+        WITHOUT_GIL(softcount_level->csr_class_counts(&x, class_codes->data, weight->data, out->shape[0], out->data))
     return call_end(&call);
 }
 

@@ -110,9 +110,8 @@ class MultinomialNB(WordRows, DiscreteNaiveBayes):
     def _publish(self, learned: Learned) -> None:
         self._publish_classes(learned)
         words = learned.fit.counts.parts["0"].arrays()["sum"]
-        by_class = [words[:, learned.model.groups == k].sum(axis=1) for k in range(learned.model.n_classes)]
-        self.feature_count_ = np.array(by_class)
-        self.feature_log_prob_ = np.ascontiguousarray(learned.fit.params.blocks[0]["log_prob"].T)
+        self.feature_count_ = learned.model.by_class(words)
+        self.feature_log_prob_ = learned.fit.params.blocks[0]["log_prob"].T.copy(order="C")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

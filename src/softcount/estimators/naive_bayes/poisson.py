@@ -106,8 +106,7 @@ class PoissonNB(EventRows, DiscreteNaiveBayes):
     def _publish(self, learned: Learned) -> None:
         self._publish_classes(learned)
         totals = learned.fit.counts.parts["0"].arrays()["sum"]
-        by_class = [totals[:, learned.model.groups == k].sum(axis=1) for k in range(learned.model.n_classes)]
-        self.feature_count_ = np.array(by_class)
+        self.feature_count_ = learned.model.by_class(totals)
         self.rate_ = np.ascontiguousarray(learned.fit.params.blocks[0]["rate"].T)
 
     def __sklearn_tags__(self) -> Any:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from softcount.kernels.arrays import ClassCodes, FloatArray, NumberArray
-from softcount.kernels.fallback.checks import check_shape
-from softcount.kernels.fallback.csr import csr_accumulate, csr_class_counts, csr_scores
+from softcount.kernels.fallback.checks import check_shape, membership
+from softcount.kernels.fallback.csr import csr_accumulate, csr_scores
 
 
 def codes_scores(codes: NumberArray, offsets: NumberArray, table: FloatArray, out: FloatArray) -> None:
@@ -71,7 +71,7 @@ def codes_class_counts(
     """
     indptr, indices = _one_hot(codes, offsets)
     check_shape("out", out, (int(offsets[-1]), out.shape[-1]))
-    csr_class_counts(indptr, indices, None, class_codes, weight, out)
+    csr_accumulate(indptr, indices, None, membership(class_codes, weight, codes.shape[0], out.shape[1]), out)
 
 
 def _one_hot(codes: NumberArray, offsets: NumberArray) -> tuple[NumberArray, NumberArray]:

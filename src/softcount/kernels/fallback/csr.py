@@ -134,7 +134,9 @@ def csr_class_counts(
 ) -> None:
     r"""Add the weighted column sums of each class, the classes being known, to ``out``.
 
-    .. math:: \text{out}_{jk} \mathrel{+}= \sum_{i : c_i = k} w_i\, x_{ij}
+    .. math:: \text{out}_{kj} \mathrel{+}= \sum_{i : c_i = k} w_i\, x_{ij}
+
+    Here the class axis is first: all counts of a class lie together, and a row is added to those of one class.
 
     Parameters
     ----------
@@ -144,11 +146,12 @@ def csr_class_counts(
         Class of each row; -1 skips the row.
     weight : ndarray of float64, shape (n_rows,), or None
         Weight of each row; None means 1.
-    out : ndarray of float64, shape (n_features, n_classes)
+    out : ndarray of float64, shape (n_classes, n_features)
         Added to in place.
     """
-    resp = membership(class_codes, weight, indptr.shape[0] - 1, out.shape[1])
-    csr_accumulate(indptr, indices, data, resp, out)
+    resp = membership(class_codes, weight, indptr.shape[0] - 1, out.shape[0])
+    check_output("out", out, (resp.shape[1], out.shape[1]))
+    out += (_chunk(indptr, indices, data, out.shape[1]).T @ resp).T
 
 
 def _chunk(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_features: int) -> csr_array:
