@@ -73,8 +73,8 @@ def test_a_csv_file_of_another_dialect_is_read_as_meant(
     assert command("train", "fine.csv", "--label", "label", "--json", "-q") == 0
     content = json.loads(capsys.readouterr().out)
     n_a = 13 if "megabyte" in name else 12
-    assert content["labels"] == {"a": n_a, "b": 12}
-    assert content["columns"] == [{"name": "text", "role": "text", "reason": content["columns"][0]["reason"]}]
+    assert {c["name"]: c["n_labels"] for c in content["classes"]} == {"a": n_a, "b": 12}
+    assert [(c["name"], c["role"]) for c in content["columns"]] == [("text", "text")]
 
 
 def test_numbers_in_every_way_of_writing_them_are_numbers(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ def test_training_writes_a_model_and_says_what_it_did(
     done = shell("train", "messages.csv", "--label", "label")
     told = done.stderr.decode()
     assert done.returncode == 0, told
-    assert done.stdout == b"Model written to messages.softcount\n"
+    assert done.stdout == b"Model written to messages.softcount\nReport written to messages.report.html\n"
     assert "847 rows, 60 with a label, 787 without" in told
     assert "id      id" in told
     assert "text    text" in told
@@ -52,9 +52,10 @@ def test_the_json_of_training_has_a_schema_and_nothing_else_is_on_standard_outpu
     out = capsys.readouterr()
     content = json.loads(out.out)
     assert out.err == ""
-    assert content["schema"] == "softcount.train/1"
+    assert content["schema"] == "softcount.report/1"
+    assert content["job"] == "train"
     assert content["n_rows"] == 847
-    assert content["labels"] == {"ham": 35, "spam": 25}
+    assert {c["name"]: c["n_labels"] for c in content["classes"]} == {"ham": 35, "spam": 25}
     assert 0.8 < content["evaluation"]["accuracy"] <= 1.0
     assert [column["role"] for column in content["columns"]] == ["id", "text"]
 
@@ -123,9 +124,14 @@ def test_the_demo_does_the_whole_job(command: Callable[..., int], capsys: pytest
     assert command("demo") == 0
     out = capsys.readouterr()
     assert "accuracy" in out.out
-    assert out.out.endswith(f"Predictions: {Path('softcount-demo/predictions.csv')}\n")
+    assert out.out.splitlines()[-3:] == [
+        f"Predictions: {Path('softcount-demo/predictions.csv')}",
+        f"Report: {Path('softcount-demo/messages.report.html')}",
+        f"Model: {Path('softcount-demo/messages.softcount')}",
+    ]
     assert sorted(path.name for path in Path("softcount-demo").iterdir()) == [
         "messages.csv",
+        "messages.report.html",
         "messages.softcount",
         "new.csv",
         "predictions.csv",
@@ -139,7 +145,7 @@ def test_settings_come_from_a_toml_file_and_options_win(
     assert command("train", "messages.csv", "--config", "s.toml", "--alpha", "0.25", "--json", "-q") == 0
     content = json.loads(capsys.readouterr().out)
     assert content["alpha"] == 0.25
-    assert content["columns"][0] == {"name": "id", "role": "number", "reason": "as asked"}
+    assert content["columns"][0] == {"name": "id", "role": "number", "reason": "as asked", "missing_share": 0.0}
     model = softcount.load("messages.softcount")
     assert any(" " in name.removeprefix("text: ") for name in model.treatment_.feature_names())
     Path("s.toml").write_text('lable = "x"\n')

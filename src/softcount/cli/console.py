@@ -80,8 +80,12 @@ class Console:
             Name and version, such as ``softcount.train/1``.
         content : dict
         """
+        self.content({"schema": schema, **content})
+
+    def content(self, content: dict[str, Any]) -> None:
+        """The same, where the answer itself names its schema."""
         if self.as_json:
-            text = json.dumps({"schema": schema, **_plain(content)}, ensure_ascii=True, indent=2, allow_nan=False)
+            text = json.dumps(_plain(content), ensure_ascii=True, indent=2, allow_nan=False)
             sys.stdout.write(text + "\n")
 
     @contextmanager

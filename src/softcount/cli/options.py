@@ -13,6 +13,7 @@ __all__ = [
     "FORMATS",
     "GLM_FAMILIES",
     "GLM_LINKS",
+    "Decorator",
     "data_options",
     "output_options",
     "read_roles",

@@ -83,7 +83,7 @@ def run(arguments: Sequence[str]) -> int:
         # As an exception, so that files half-written are removed.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        outcome = program.main(args=list(arguments), prog_name="softcount", standalone_mode=False)
+        outcome = program.main(args=list(arguments), prog_name="softcount", standalone_mode=False, obj=list(arguments))
         sys.stdout.flush()
         return int(outcome or ExitCode.OK)
     except click.exceptions.Exit as done:

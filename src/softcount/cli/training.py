@@ -148,8 +148,8 @@ def make_classifier(settings: TrainSettings, *, seed: int, n_jobs: int | None) -
 
 def fit(
     data: LabeledTable, settings: TrainSettings, console: Console, *, seed: int = 0, n_jobs: int | None = None
-) -> TableClassifier:
-    """Learn from a table; warnings become notes.
+) -> tuple[TableClassifier, list[str]]:
+    """Learn from a table; warnings become notes, which are told and returned beside the model.
 
     Parameters
     ----------
@@ -170,9 +170,10 @@ def fit(
     with warnings.catch_warnings(record=True) as caught, console.progress("learning") as progress:
         warnings.simplefilter("always")
         model.fit(data.table, data.labels, listener=progress.says)
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
+    notes = list(dict.fromkeys(str(warning.message) for warning in caught))
+    for message in notes:
         console.note(f"Note: {printable(message)}")
     if model.interrupted_:
         raise KeyboardInterrupt
     model.origin_ = {"label": data.label_name, "n_rows": data.table.n_rows}
-    return model
+    return model, notes

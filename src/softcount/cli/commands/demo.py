@@ -25,7 +25,7 @@ N_LABELED = 60
 def command(context: click.Context, folder: str, *, quiet: bool) -> int:
     """Learn to tell unwanted messages from wanted ones, from 60 labels and about 500 messages without one.
 
-    Writes messages.csv and new.csv, trains on the first, and evaluates and predicts the second.
+    Writes messages.csv and new.csv, trains on the first (which writes a report), and evaluates and predicts the second.
     """
     from softcount.cli.commands import evaluate, predict, train
     from softcount.cli.export import atomic_output
@@ -46,6 +46,7 @@ def command(context: click.Context, folder: str, *, quiet: bool) -> int:
         csv.writer(text, lineterminator="\n").writerows([("label", "text"), *zip(column, messages, strict=True)])
         with atomic_output(paths[name]) as file:
             file.write(text.getvalue().encode())
+    quietly = ["--quiet"] if quiet else []
     steps: list[tuple[click.Command, list[str]]] = [
         (train.command, ["train", paths["messages.csv"], "--label", "label", "-o", paths["messages.softcount"]]),
         (evaluate.command, ["evaluate", paths["messages.softcount"], paths["new.csv"]]),
@@ -54,8 +55,13 @@ def command(context: click.Context, folder: str, *, quiet: bool) -> int:
     for step, (name, *arguments) in steps:
         console.note()
         console.heading(f"$ {command_line('softcount', name, *arguments)}")
-        with step.make_context(name, arguments + (["--quiet"] if quiet else []), parent=context) as inner:
+        typed = [name, *arguments]
+        with step.make_context(name, arguments + quietly, parent=context, obj=typed) as inner:
             step.invoke(inner)
-    console.line(f"Model: {paths['messages.softcount']}")
+    console.note()
     console.line(f"Predictions: {paths['predictions.csv']}")
+    report = place / "messages.report.html"
+    if report.exists():
+        console.line(f"Report: {report}")
+    console.line(f"Model: {paths['messages.softcount']}")
     return ExitCode.OK

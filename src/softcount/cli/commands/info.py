@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ SCHEMA = "softcount.info/1"
 @output_options
 def command(model: str, **options: Any) -> int:
     """Show what MODEL was learned from, how good it was found to be, and the fingerprint of the file."""
-    from softcount.cli import presenting
     from softcount.cli.models import load_model, origin_of, sha256_of
     from softcount.cli.wording import shortened
     from softcount.estimators.table import TableClassifier
+    from softcount.report.as_text import column_lines, quality_lines
+    from softcount.report.checks import describe_columns
+    from softcount.report.quality import describe_quality
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     estimator = load_model(model)
@@ -40,27 +43,31 @@ def command(model: str, **options: Any) -> int:
         return _tell_other(estimator, content, console)
     names = [str(name) for name in estimator.classes_]
     label, n_rows = origin_of(estimator)
+    found, calibration = estimator.evaluation_, estimator.calibration_
+    quality = None
+    if found is not None:
+        kind = "none" if calibration is None else calibration.kind
+        quality = describe_quality(found, names, how="held out in training", calibration=kind)
     content |= {
         "label": label,
         "n_rows": n_rows,
         "classes": names,
-        "columns": presenting.columns_content(estimator),
+        "columns": [{"name": r.name, "role": r.role, "reason": r.reason} for r in estimator.treatment_.roles],
         "event_model": estimator.setting_.event_model,
         "alpha": estimator.setting_.alpha,
         "unlabeled": estimator.unlabeled_use_,
         "converged": bool(estimator.converged_),
-        "evaluation": presenting.evaluation_content(estimator.evaluation_, names),
+        "evaluation": None if quality is None else asdict(quality),
     }
     console.document(SCHEMA, content)
     if label is not None and n_rows is not None:
         console.line(f"learned from {n_rows:,} rows, labels in {shortened(label, 40)!r}")
     console.line(f"classes      {shortened(', '.join(names), 64)}")
     console.line(f"words        {content['event_model']}, smoothing {content['alpha']:g}")
-    if estimator.evaluation_ is not None:
-        for line in presenting.evaluation_lines(estimator.evaluation_, "held out in training"):
-            console.line(line)
+    for line in [] if quality is None else quality_lines(quality):
+        console.line(line)
     console.line()
-    for line in presenting.column_lines(estimator):
+    for line in column_lines(describe_columns(estimator.treatment_.roles, {})):
         console.line(line)
     return ExitCode.OK
 

@@ -24,7 +24,6 @@ def command(model: str, **options: Any) -> int:
 
     The score is the feature's share of the divergence of the class from the other classes, in nats.
     """
-    from softcount.cli import presenting
     from softcount.cli.models import load_model, load_table_classifier
     from softcount.cli.wording import shortened, table_lines
 
@@ -32,8 +31,12 @@ def command(model: str, **options: Any) -> int:
     estimator = load_model(model)
     # Groups have their telling features as classes have.
     classifier = estimator if hasattr(estimator, "group_names") else load_table_classifier(model)
-    console.document(SCHEMA, {"model": model, "top": presenting.top_content(classifier, options["most"])})
-    for index, (name, top) in enumerate(classifier.top_features(options["most"]).items()):
+    found = classifier.top_features(options["most"])
+    content = {
+        str(name): [{"feature": feature, "score": score} for feature, score in top] for name, top in found.items()
+    }
+    console.document(SCHEMA, {"model": model, "top": content})
+    for index, (name, top) in enumerate(found.items()):
         if index:
             console.line()
         rows = [(shortened(feature, 48), f"{score:.4f}") for feature, score in top]

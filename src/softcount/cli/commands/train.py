@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +13,15 @@ import click
 from softcount.cli.console import Console
 from softcount.cli.options import data_options, output_options, read_roles, role_options, tab, with_options
 from softcount.cli.outcomes import ExitCode, UsageError
+from softcount.cli.reporting import report_option
 
 if TYPE_CHECKING:
     from softcount.cli.settings import TrainSettings
     from softcount.cli.training import LabeledTable
-    from softcount.estimators.table import TableClassifier
+    from softcount.report.data import Report
 
 __all__ = ["command"]
 
-SCHEMA = "softcount.train/1"
 SHOWN_SUSPECTS = 5
 
 _model_options = with_options(
@@ -51,21 +53,30 @@ _model_options = with_options(
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of random choices.")
 @click.option("--jobs", type=click.IntRange(1), help="Threads. [default: all cores]")
 @click.option("--strict", is_flag=True, help="Exit with 4 if the fit has not converged.")
+@report_option("like the model, ending in .report.html")
+@click.option("--no-report", is_flag=True, help="Write no report.")
 @click.option("--dry-run", is_flag=True, help="Say what the columns are taken for, and stop.")
 @output_options
-def command(data: tuple[str, ...], **options: Any) -> int:
+@click.pass_context
+def command(context: click.Context, /, data: tuple[str, ...], **options: Any) -> int:
     """Learn a model from DATA, of which some rows have a label.
 
     DATA is a CSV, JSONL or Parquet file, a folder of .txt files (subfolders are labels), an mbox file or a Maildir; "-"
     reads standard input. Rows without a label are used where cross-validation says they help.
     """
     from softcount.cli.export import check_place
+    from softcount.cli.models import sha256_of
+    from softcount.cli.reporting import command_typed, write_report
     from softcount.cli.training import fit, read_labeled
+    from softcount.cli.wording import command_line, printable
+    from softcount.report.as_json import content_of
+    from softcount.report.build import Origin, report_training
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     settings = _settings(options)
     output = options["output"] or _model_path(data[0])
     check_place(output, data)
+    report_path = None if options["dry_run"] else _report_path(options, output, data, console)
     with console.progress("reading") as progress:
         table = read_labeled(
             data,
@@ -77,9 +88,21 @@ def command(data: tuple[str, ...], **options: Any) -> int:
         )
     if options["dry_run"]:
         return _tell_columns(table, settings, console)
-    model = fit(table, settings, console, seed=options["seed"], n_jobs=options["jobs"])
+    model, notes = fit(table, settings, console, seed=options["seed"], n_jobs=options["jobs"])
+    with console.progress("looking at the answers"):
+        origin = Origin(command_typed(context), data, table.label_name, output)
+        report = report_training(model, table.table, table.labels, origin, notes=notes, seed=options["seed"])
     model.save(output)
-    _tell(model, table, output, console)
+    report = replace(report, sha256=sha256_of(output))
+    if report_path is not None:
+        write_report(report, report_path)
+    console.content(content_of(report))
+    _tell(report, notes, console)
+    console.note()
+    console.line(printable(f"Model written to {output}"))
+    if report_path is not None:
+        console.line(printable(f"Report written to {report_path}"))
+    console.note(f"Next: {command_line('softcount', 'predict', output, 'NEW.csv', '-o', 'predictions.csv')}")
     if not model.converged_:
         console.note("The fit has not converged: more iterations would still change it.")
         return ExitCode.NOT_CONVERGED if options["strict"] else ExitCode.OK
@@ -135,80 +158,52 @@ def _tell_columns(table: LabeledTable, settings: TrainSettings, console: Console
     return ExitCode.OK
 
 
-def _tell(model: TableClassifier, table: LabeledTable, output: str, console: Console) -> None:
-    from softcount.cli import presenting
-    from softcount.cli.models import sha256_of
-    from softcount.cli.wording import command_line, printable
+def _report_path(options: dict[str, Any], output: str, data: tuple[str, ...], console: Console) -> str | None:
+    """Where the report goes; None where there is to be none."""
+    from softcount.cli.reporting import MISSING_ENGINE, check_report
+    from softcount.report.as_html import can_render_html
 
-    counts = Counter(label for label in table.labels if label is not None)
-    n_labeled = sum(counts.values())
-    names = [str(name) for name in model.classes_]
-    verdict = None if model.unlabeled_verdict_ is None else str(model.unlabeled_verdict_)
-    found = model.evaluation_
-    console.document(
-        SCHEMA,
-        {
-            "model": output,
-            "sha256": sha256_of(output),
-            "label": table.label_name,
-            "n_rows": table.table.n_rows,
-            "n_labeled": n_labeled,
-            "labels": dict(counts),
-            "columns": presenting.columns_content(model),
-            "event_model": model.setting_.event_model,
-            "alpha": model.setting_.alpha,
-            "unlabeled": {"use": model.unlabeled_use_, "verdict": verdict},
-            "converged": bool(model.converged_),
-            "n_iter": int(model.n_iter_),
-            "evaluation": presenting.evaluation_content(found, names),
-            "suspects": _suspects(model, table),
-            "top": presenting.top_content(model, 10),
-        },
-    )
-    unlabeled = table.table.n_rows - n_labeled
-    console.heading(f"{table.table.n_rows:,} rows, {n_labeled:,} with a label, {unlabeled:,} without")
-    for line in [*presenting.class_lines(counts), "", *presenting.column_lines(model), ""]:
+    if options["no_report"]:
+        if options["report"] is not None:
+            raise UsageError("--report and --no-report contradict each other.")
+        return None
+    if options["report"] is None and not can_render_html():
+        console.note(f"Note: no report will be written; {MISSING_ENGINE}")
+        return None
+    place = Path(output)
+    path = options["report"] or str(place.with_name((place.stem or place.name) + ".report.html"))
+    check_report(path, (*data, output))
+    return path
+
+
+def _tell(report: Report, notes: Sequence[str], console: Console) -> None:
+    from softcount.report import as_text
+
+    unlabeled = report.n_rows - report.n_labeled
+    console.heading(f"{report.n_rows:,} rows, {report.n_labeled:,} with a label, {unlabeled:,} without")
+    for line in [*as_text.class_lines(report.classes), "", *as_text.column_lines(report.columns), ""]:
         console.note(line)
-    if found is None:
+    if report.evaluation is None:
         console.note("No label could be held out, so nobody knows how good the model is. Label more rows.")
     else:
         console.heading("How good it is")
-        lines = [*presenting.evaluation_lines(found, "held out"), "", *presenting.confusion_lines(found, names)]
-        for line in lines:
+        matrix = as_text.confusion_lines(report.evaluation, report.classes)
+        for line in [*as_text.quality_lines(report.evaluation), "", *matrix]:
             console.note(line)
-    if verdict is not None:
+    if report.unlabeled is not None and report.unlabeled.verdict is not None:
         console.note()
-        console.note(verdict)
+        console.note(report.unlabeled.verdict)
     console.note()
     console.heading("What speaks for each class")
-    for line in presenting.top_lines(model, 8):
+    for line in as_text.evidence_lines(report.evidence, 8):
         console.note(line)
-    suspects = _suspects(model, table)[:SHOWN_SUSPECTS]
-    if suspects:
-        console.note()
-        console.heading("Labels that look wrong")
-        for s in suspects:
-            console.note(
-                f"{s['where']}: labeled {s['label']!r}, but {s['predicted']!r} with {s['doubt']:.3f} against it"
-            )
-    console.note()
-    console.line(printable(f"Model written to {output}"))
-    console.note(f"Next: {command_line('softcount', 'predict', output, 'NEW.csv', '-o', 'predictions.csv')}")
-
-
-def _suspects(model: TableClassifier, table: LabeledTable) -> list[dict[str, Any]]:
-    """Rows whose held-out prediction contradicts their label with a probability above nine in ten."""
-    found = model.evaluation_
-    if found is None:
-        return []
-    answers = zip(found.suspect_rows.tolist(), found.suspect_codes.tolist(), found.suspect_doubt.tolist(), strict=True)
-    return [
-        {
-            "where": table.table.where(row),
-            "label": table.labels[row],
-            "predicted": str(model.classes_[code]),
-            "doubt": doubt,
-        }
-        for row, code, doubt in answers
-        if doubt > 0.9
-    ]
+    for title, lines in (
+        ("Labels that look wrong", as_text.suspect_lines(report, SHOWN_SUSPECTS)),
+        ("About the data", [text for text in report.warnings if text not in notes]),
+        ("What would help most", [f"{advice.do} {advice.why}" for advice in report.verdict.advice]),
+    ):
+        if lines:
+            console.note()
+            console.heading(title)
+            for line in lines:
+                console.note(line)
