@@ -26,7 +26,7 @@ FALLBACK_TESTS := $(wildcard tests/kernels tests/laws tests/families)
 .PHONY: help demo test test-compiled test-fallback lint format bench study-unlabeled clean distclean
 
 help:
-	@echo "make demo    build the environment and show what softcount does"
+	@echo "make demo    build the environment and do the whole job on embedded messages"
 	@echo "make test    all tests, with compiled kernels and without"
 	@echo "make lint    style, types, import contracts, shape of the tree"
 	@echo "make format  put the style right where that can be done mechanically"
@@ -35,7 +35,7 @@ help:
 	@echo "make clean   remove what builds and runs left behind; make distclean removes .venv too"
 
 demo: $(READY)
-	$(BIN)/python -m softcount.demo
+	$(BIN)/softcount demo --folder build/demo
 
 test: test-compiled test-fallback
 
