@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol, cast, overload
@@ -18,7 +18,7 @@ from softcount.core.joining import join_blocks, join_labels, join_weights
 from softcount.families.blocks import Block, CodesBlock, DenseBlock
 from softcount.inputs.labels import Labels
 
-__all__ = ["Piece", "Pieces", "StreamedRows"]
+__all__ = ["Piece", "Pieces", "StreamedRows", "cut_pieces"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,14 @@ class Piece:
     def n_rows(self) -> int:
         """Number of rows."""
         return self.blocks[0].n_rows
+
+    def rows(self, start: int, stop: int) -> Piece:
+        """Some of the rows, in blocks of their own: whoever counts them may empty them."""
+        return Piece(
+            tuple(block.rows(start, stop) for block in self.blocks),
+            None if self.labels is None else self.labels.rows(start, stop),
+            None if self.weight is None else self.weight[start:stop],
+        )
 
 
 class Pieces(Protocol):
@@ -142,6 +150,16 @@ def _changed(before: int, now: int, at_least: str = "") -> InputError:
     )
 
 
+def cut_pieces(pieces: Iterable[Piece], size: int) -> Iterator[Piece]:
+    """Pieces of ``size`` rows, the last one perhaps smaller, from pieces of any size."""
+    cutter = _Cutter(size)
+    for piece in pieces:
+        yield from cutter.cut(piece)
+    rest = cutter.rest()
+    if rest is not None:
+        yield rest
+
+
 class _Cutter:
     """Cuts pieces of any size into chunks of one size."""
 
@@ -157,7 +175,7 @@ class _Cutter:
         start, n_rows = 0, piece.n_rows
         while start < n_rows:
             stop = min(start + self._size - self._filled, n_rows)
-            part = _part(piece, start, stop)
+            part = piece.rows(start, stop)
             if stop - start == self._size:
                 yield part
             else:
@@ -198,15 +216,6 @@ class _Cutter:
         weight = join_weights([piece.weight for piece in self._taken], self._sizes)
         self._taken, self._tables, self._sizes, self._filled = [], [], [], 0
         return Piece(tuple(blocks), labels, weight)
-
-
-def _part(piece: Piece, start: int, stop: int) -> Piece:
-    """Some of the rows, in blocks of their own: whoever counts them empties them."""
-    return Piece(
-        tuple(block.rows(start, stop) for block in piece.blocks),
-        None if piece.labels is None else piece.labels.rows(start, stop),
-        None if piece.weight is None else piece.weight[start:stop],
-    )
 
 
 def _empty_table(block: Block, size: int) -> NDArray[Any] | None:
