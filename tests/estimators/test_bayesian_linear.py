@@ -322,3 +322,8 @@ def test_one_row_is_too_few():
 def test_asking_before_fitting_is_refused():
     with pytest.raises(NotFittedError):
         BayesianLinearRegression().predict([[1.0]])
+
+
+def test_a_table_too_wide_for_a_covariance_is_refused():
+    with pytest.raises(InputError, match=r"30000 columns.*posterior covariance"):
+        BayesianLinearRegression().fit(sp.csr_array((10, 30_000)), np.arange(10.0))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from scipy import stats
 from sklearn.naive_bayes import GaussianNB as TheirGaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -115,24 +116,72 @@ def test_the_interval_of_the_crossing_covers_the_truth():
     sizes = np.array([10, 20, 40, 80, 160, 320])
     true_gap = 0.03 * (np.log(60.0) - np.log(sizes))
     rng = np.random.default_rng(3)
-    covered = 0
+    stated = covered = 0
     for _ in range(40):
         errors = np.zeros((2, 6, 25))
         errors[1] = true_gap[:, None] + 0.03 * rng.normal(size=(6, 25))
         crossing = _crossing(sizes, errors)
+        stated += crossing is not None
         covered += crossing is not None and crossing.lower <= 60.0 <= crossing.upper
+    assert stated == 40  # leads of five standard errors are clear
     assert covered >= 33
 
 
-def test_sentences_say_who_leads_where_nothing_crosses():
-    def sentence(first, second):
-        errors = np.array([first, second])[:, :, None].repeat(2, axis=2)
-        return PairComparison(("G", "D"), np.array([10, 20]), errors, None, np.zeros((2, 2), dtype=int)).sentence
+@pytest.mark.parametrize("end", [0.0, -0.05])
+def test_a_crossing_is_hardly_ever_stated_where_there_is_none(end):
+    sizes = np.array([10, 20, 40, 80, 160, 320])
+    rng = np.random.default_rng(4)
+    stated = 0
+    for _ in range(200):
+        errors = 0.03 * rng.normal(size=(2, 6, 20))
+        errors[1] += np.linspace(0.0, end, 6)[:, None] if end else 0.0
+        stated += _crossing(sizes, errors) is not None
+    assert stated <= 10  # one in twenty
 
-    assert sentence([0.3, 0.2], [0.2, 0.1]) == "D makes fewer errors at all sizes, from 10 to 20 training rows."
-    assert "G makes fewer errors at all sizes" in sentence([0.2, 0.1], [0.3, 0.2])
-    assert "D does not overtake it" in sentence([0.2, 0.1], [0.3, 0.2])
-    assert "G makes fewer errors in the end" in sentence([0.4, 0.1], [0.3, 0.2])
+
+def compared_from(gaps, spread=0.0, sizes=(10, 20, 40)):
+    errors = np.full((2, len(gaps), 8), 0.3)
+    errors[1] += np.array(gaps)[:, None] + spread * np.array([-1.0, 1.0] * 4)
+    return PairComparison(
+        ("G", "D"), np.array(sizes), errors, _crossing(np.array(sizes), errors), np.zeros((2, len(gaps)), dtype=int)
+    )
+
+
+def test_sentences_say_who_leads_where_nothing_crosses():
+    assert compared_from([-0.1, -0.1, -0.1]).sentence == (
+        "D makes fewer errors at all sizes, from 10 to 40 training rows."
+    )
+    assert compared_from([0.1, 0.1, 0.1]).sentence == (
+        "G makes fewer errors at all sizes, from 10 to 40 training rows; D is not seen to overtake it."
+    )
+    assert "D makes fewer errors at 10 training rows, G at 20 and 40; a crossing in favor of D is not seen" in (
+        compared_from([-0.1, 0.1, 0.1]).sentence
+    )
+
+
+def test_differences_within_their_intervals_are_not_told_as_findings():
+    noisy = compared_from([0.01, -0.01, -0.02], spread=0.05)
+    assert noisy.leads.tolist() == [0, 0, 0]
+    assert noisy.crossing is None
+    assert noisy.sentence == "No difference between G and D is clear, from 10 to 40 training rows."
+    ending = compared_from([0.01, 0.0, -0.2], spread=0.05)
+    assert ending.crossing is None
+    assert ending.sentence == (
+        "D makes clearly fewer errors at 40 training rows; elsewhere, from 10 to 40 training rows, no difference is "
+        "clear."
+    )
+
+
+def test_a_clear_crossing_says_where_the_generative_model_led():
+    assert compared_from([0.1, 0.1, -0.1]).sentence.startswith("G makes fewer errors on few rows; D overtakes it at")
+    assert compared_from([-0.1, 0.1, -0.1]).sentence.startswith("G makes fewer errors on 20 rows; D overtakes it at")
+
+
+def test_intervals_of_the_errors_are_those_of_students_t():
+    compared = compared_from([0.0, 0.1], spread=0.05, sizes=(10, 20))
+    values = compared.errors[1, 1]
+    expected = stats.t.interval(0.95, 7, values.mean(), stats.sem(values))
+    np.testing.assert_allclose(compared.intervals[1, 1], expected)
 
 
 def test_comparisons_that_cannot_be_made_are_refused():

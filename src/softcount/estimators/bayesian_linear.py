@@ -28,7 +28,13 @@ from softcount.core.normal_equations import Design
 from softcount.estimators._saving import Savable
 from softcount.estimators.bayesian_prior import check_noise, read_prior
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
-from softcount.estimators.glm.inputs import check_finite, column_names, read_table, read_target
+from softcount.estimators.glm.inputs import (
+    check_finite,
+    check_width,
+    column_names,
+    read_table,
+    read_target,
+)
 from softcount.estimators.glm.intervals import predictor_error
 from softcount.families.statistics import Moments
 from softcount.inputs.weights import read_weights
@@ -271,6 +277,7 @@ class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
     def _tally(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Moments:
         check_noise(self.noise, self.noise_shape, self.noise_rate)
         table = read_table(self, X, reset=reset)
+        check_width(table.shape[1], "The posterior covariance", "Select or hash columns first.")
         target, _ = read_target(GaussianFamily(), y, table.shape[0])
         weight = read_weights(sample_weight, table.shape[0])
         if weight is not None and not (weight > 0.0).any():

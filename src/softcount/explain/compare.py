@@ -4,6 +4,12 @@ Naive Bayes needs :math:`O(\log d)` rows to come close to its best, logistic reg
 logistic regression can do is at least as good. So the generative twin tends to lead on few rows and the discriminative
 one on many, and where the curves cross depends on how wrong the generative assumptions are. :func:`compare_pair`
 measures it on the user's own data.
+
+Errors of repeats vary, and curves that are equal cross at random. So a lead counts only where it is clear: where the
+interval of the paired difference, at 95% for all sizes together (t, Bonferroni), leaves out zero. A crossing is stated
+only between a clear lead of the generative model and a clear one of the discriminative model on the most rows;
+otherwise the sentence says what is clear, and what is not. The intervals tell how far the random splits of these rows
+matter; other rows would vary more.
 """
 
 from __future__ import annotations
@@ -16,12 +22,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from softcount._errors import InputError
-from softcount._types import FloatArray, IntArray
+from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.estimators.logistic.inputs import check_whole
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ __all__ = ["Crossing", "PairComparison", "compare_pair"]
 TEST_SHARE = 1.0 / 3.0
 N_SIZES = 10
 N_RESAMPLES = 1000
-NORMAL_95 = 1.959963984540054
+LEVEL = 0.95
 
 
 class Crossing(NamedTuple):
@@ -65,8 +72,8 @@ class PairComparison:
     errors : array of shape (2, n_sizes, n_repeats)
         Share of test rows that each model got wrong.
     crossing : Crossing or None
-        Where the discriminative model overtakes the generative one for good; None when it never does, or leads
-        from the start.
+        Where the discriminative model overtakes the generative one for good; None unless the generative model leads
+        clearly at some size and the discriminative one at the largest.
     n_warned : array of int, shape (2, n_sizes)
         Fits that warned (separated classes and slow convergence are common on few rows).
     """
@@ -84,12 +91,14 @@ class PairComparison:
 
     @property
     def intervals(self) -> FloatArray:
-        """95% intervals of the mean test errors, shape (2, n_sizes, 2)."""
-        n_repeats = self.errors.shape[2]
-        spread = self.errors.std(axis=2, ddof=1) / math.sqrt(n_repeats) if n_repeats > 1 else np.nan
-        reach = NORMAL_95 * spread
-        mean = self.mean_errors
+        """95% intervals of the mean test errors (t, one by one), shape (2, n_sizes, 2)."""
+        mean, reach = self.mean_errors, _reach(self.errors, 1.0 - LEVEL)
         return np.stack([np.clip(mean - reach, 0.0, 1.0), np.clip(mean + reach, 0.0, 1.0)], axis=2)
+
+    @property
+    def leads(self) -> IntArray:
+        """Who makes clearly fewer errors at each size: 1 the generative model, -1 the discriminative one, 0 unclear."""
+        return _leads(self.errors)
 
     @property
     def sentence(self) -> str:
@@ -99,18 +108,38 @@ class PairComparison:
             size, lower, upper = self.crossing
             interval = "" if math.isnan(lower) else f" (95% interval {lower:.0f} to {upper:.0f})"
             return (
-                f"{generative} makes fewer errors on few rows; {discriminative} overtakes it at about {size:.0f} "
-                f"training rows{interval}."
+                f"{generative} makes fewer errors on {self._where_first()}; {discriminative} overtakes it at about "
+                f"{size:.0f} training rows{interval}."
             )
-        gap = self.mean_errors[1] - self.mean_errors[0]
-        leader = generative if gap[-1] > 0.0 else discriminative
-        if gap[-1] == 0.0:
-            return f"{generative} and {discriminative} make the same errors at {self.sizes[-1]} training rows."
-        where = "at all sizes" if np.all(gap * np.sign(gap[-1]) >= 0.0) else "in the end"
-        finding = f"{leader} makes fewer errors {where}, from {self.sizes[0]} to {self.sizes[-1]} training rows"
-        if leader == generative:
-            finding += f"; {discriminative} does not overtake it within them"
-        return f"{finding}."
+        span = f"from {self.sizes[0]} to {self.sizes[-1]} training rows"
+        if np.array_equal(self.errors[0], self.errors[1]):
+            return f"{generative} and {discriminative} make the same errors, {span}."
+        leads = self.leads
+        if not leads.any():
+            return f"No difference between {generative} and {discriminative} is clear, {span}."
+        if (leads > 0).any() and (leads < 0).any():
+            return (
+                f"{discriminative} makes fewer errors at {self._listed(leads < 0)} training rows, {generative} at "
+                f"{self._listed(leads > 0)}; a crossing in favor of {discriminative} is not seen, {span}."
+            )
+        leader, other = (generative, discriminative) if (leads > 0).any() else (discriminative, generative)
+        finding = f"{leader} makes fewer errors at all sizes, {span}"
+        if not leads.all():
+            finding = (
+                f"{leader} makes clearly fewer errors at {self._listed(leads != 0)} training rows; elsewhere, {span}, "
+                "no difference is clear"
+            )
+        return f"{finding}; {other} is not seen to overtake it." if leader == generative else f"{finding}."
+
+    def _where_first(self) -> str:
+        """Where the generative model leads before it is overtaken."""
+        leads = self.leads
+        before = leads[: int(np.flatnonzero(leads > 0)[-1]) + 1]
+        return "few rows" if np.all(before >= 0) else f"{self._listed(leads > 0)} rows"
+
+    def _listed(self, chosen: BoolArray) -> str:
+        sizes = [str(size) for size in self.sizes[chosen]]
+        return sizes[0] if len(sizes) == 1 else f"{', '.join(sizes[:-1])} and {sizes[-1]}"
 
     def frame(self) -> pd.DataFrame:
         """One row per model and size: mean error, interval, repeats, fits that warned (needs pandas)."""
@@ -287,8 +316,29 @@ def _split_order(codes: NDArray[np.intp], n_test: int, rng: np.random.Generator)
     return np.concatenate([order[leading], order[~leading]]).astype(np.int64)
 
 
+def _reach(values: FloatArray, chance: float) -> FloatArray:
+    """Half the width of t intervals, over the last axis, that miss the mean with probability ``chance``."""
+    n = values.shape[-1]
+    critical = float(stats.t.ppf(1.0 - 0.5 * chance, n - 1))
+    reach: FloatArray = critical / math.sqrt(n) * values.std(axis=-1, ddof=1)
+    return reach
+
+
+def _leads(errors: FloatArray) -> IntArray:
+    """Signs of the differences that are clear at all sizes together."""
+    gaps = errors[1] - errors[0]
+    mean, reach = gaps.mean(axis=1), _reach(gaps, (1.0 - LEVEL) / gaps.shape[0])
+    return np.where(np.abs(mean) > reach, np.sign(mean), 0.0).astype(np.int64)
+
+
 def _crossing(sizes: IntArray, errors: FloatArray) -> Crossing | None:
-    """Where the mean difference of the errors turns in favor of the discriminative model, with an interval."""
+    """Where the mean difference of the errors turns in favor of the discriminative model, with an interval.
+
+    None unless both models lead clearly, the generative one first.
+    """
+    leads = _leads(errors)
+    if not (leads[-1] < 0 and np.any(leads > 0)):
+        return None
     gaps = errors[1] - errors[0]
     size = _turning_point(sizes, gaps.mean(axis=1))
     if size is None:

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from softcount.core.execute import ThreadExecutor
+from softcount.core.logistic.curved_rows import row_states
 from softcount.core.logistic.data import LogisticData
-from softcount.core.logistic.precondition import row_probability
 from softcount.core.normal_equations import Design, row_slices
 from tests.core.logistic.problems import as_sparse, make_data, make_penalty, make_rows
 
@@ -70,7 +70,7 @@ def test_products_with_the_information_need_no_matrix(n_classes, reference, soft
     data = case_data(n_classes, reference, soft)
     coef, direction = some_coef(data), some_coef(data, seed=9)
     information = data.tally_information(coef, data.slices)["information"]["information"]
-    probability = row_probability(data, coef, ThreadExecutor(1))
+    probability = row_states(data, coef, ThreadExecutor(1))
     product = data.tally_curvature(direction, probability, data.slices)["product"]
     np.testing.assert_allclose(product.ravel(), information @ direction.ravel(), rtol=1e-12)
     diagonal = data.tally_diagonal(probability, data.slices)["diagonal"]

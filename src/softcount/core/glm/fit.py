@@ -19,6 +19,7 @@ from softcount.core.glm.finish import finish
 from softcount.core.glm.links import Link, Log, UnitLink
 from softcount.core.glm.model import DevianceStopping, GLMData, GLMModel, GLMParams, Penalty
 from softcount.core.glm.start import null_deviance, reduce_tally, starting_coef
+from softcount.core.glm.wide import DIVERGING_STEP, fit_wide
 from softcount.core.iterate import Fit, Step, iterate
 from softcount.core.normal_equations import Design
 from softcount.core.orthogonal import (
@@ -45,8 +46,6 @@ SMALLEST_STRIDE = 5
 PART_STOPPING = DevianceStopping(15, 1e-5)
 #: A mean this close to the edge, as a share of a typical one, lies on it.
 AT_EDGE = 1e-8
-#: A converged coefficient whose next step still moves a typical row's predictor this much is diverging.
-DIVERGING_STEP = 0.05
 
 
 @dataclass(frozen=True)
@@ -129,10 +128,17 @@ class GLMFit:
     @property
     def pearson(self) -> float:
         """Pearson's statistic."""
+        if not self.has_information:
+            return float(self.fit.counts["pearson"].arrays()["pearson"][0])
         normal = self.fit.counts["normal"]
         if isinstance(normal, TriangularFactor):
             return float(normal.gram[-1, -1])
         return float(normal.arrays()["pearson"][0])
+
+    @property
+    def has_information(self) -> bool:
+        """Whether the information of all columns was formed."""
+        return "normal" in self.fit.counts.parts
 
     def information(self) -> FloatArray:
         """``X'WX`` of the shifted columns."""
@@ -172,14 +178,23 @@ def fit_glm(
     *,
     max_iter: int,
     tol: float,
-    on_step: Callable[[Step, GLMParams], None] | None = None,
+    on_step: Callable[[Step, Any], None] | None = None,
+    matrix_free: bool = False,
 ) -> GLMFit:
-    """Fit by the one loop, from the null model or from a fit to part of the rows."""
+    """Fit by the one loop, from the null model or from a fit to part of the rows.
+
+    ``matrix_free`` fits without a matrix of all columns, and so without the information.
+    """
     data, link = problem.data, problem.link
     family = problem.starting_family()
     null_objective = 0.5 * null_deviance(family, link, data, executor)
     reference = null_objective if math.isfinite(null_objective) else 0.0
     model = replace(problem.model(family), floor=FLOOR * reference)
+    if matrix_free:
+        wide, left, growing = fit_wide(
+            model, data, executor, max_iter=max_iter, tol=tol, null_deviance=2.0 * reference, on_step=on_step
+        )
+        return GLMFit(model, wide, growing, left, _edge_row(model, data, wide.params))
     start = _fit_to_part(problem, executor)
     counts: Counts | None = None
     if start is not None:

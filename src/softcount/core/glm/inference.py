@@ -78,11 +78,12 @@ class GLMInference:
     """Estimates around a fit.
 
     ``covariance`` belongs to the coefficients of the columns as they are, ``shifted_covariance`` to those of
-    the columns as the design shifts them.
+    the columns as the design shifts them; both are None where no matrix of the columns was formed, and then the
+    effective number of coefficients is not a number unless the penalty chose them.
     """
 
-    covariance: FloatArray
-    shifted_covariance: FloatArray
+    covariance: FloatArray | None
+    shifted_covariance: FloatArray | None
     dispersion: float
     likelihood_dispersion: float
     log_likelihood: float
@@ -123,27 +124,31 @@ def infer(
         estimate.
     """
     family = found.model.family_at(found.fit.params)
-    information = found.information()
-    inverse = found.factor().inverse()
+    inverse: FloatArray | None = None
+    effective = math.nan
     if found.model.penalty.is_sparse:
         # Columns that the penalty dropped were chosen by looking at the data; no covariance accounts for
         # that.
         effective = float(np.count_nonzero(found.fit.params.coef))
-        inverse = np.full(inverse.shape, np.nan)
-    else:
-        effective = float(np.sum(inverse * information))
+        if found.has_information:
+            inverse = np.full((data.design.n_columns, data.design.n_columns), np.nan)
+    elif found.has_information:
+        inverse = found.factor().inverse()
+        effective = float(np.sum(inverse * found.information()))
         if found.model.penalty.is_zero:
             effective = float(np.count_nonzero(found.model.kept))
     n_observations = weights.n_observations(data.target.size)
     phi = _dispersion(found, family, n_observations - effective, dispersion)
+    at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+    if inverse is None:
+        return GLMInference(None, None, phi, at, log_likelihood, effective, n_observations)
     if covariance == "sandwich":
         middle = _score_products(found, data, weights, executor)
         spread = inverse @ middle @ inverse
     else:
         spread = phi * inverse
     back = data.design.uncentering()
-    likelihood_phi, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
-    return GLMInference(back @ spread @ back.T, spread, phi, likelihood_phi, log_likelihood, effective, n_observations)
+    return GLMInference(back @ spread @ back.T, spread, phi, at, log_likelihood, effective, n_observations)
 
 
 def likelihood(
@@ -186,7 +191,7 @@ def _dispersion(
         return float(dispersion)
     if dispersion is None and family.fixed_dispersion is not None:
         return family.fixed_dispersion
-    if df_residual <= 0.0:
+    if not df_residual > 0.0:
         return math.nan
     statistic = found.deviance if dispersion == "deviance" else found.pearson
     return statistic / df_residual
@@ -205,7 +210,7 @@ def _score_products(found: GLMFit, data: GLMData, weights: RowWeights, executor:
             predictor = rows.predictor(params.coef)
             if chunk.offset is not None:
                 predictor = predictor + chunk.offset
-            evaluation = evaluate_rows(family, link, chunk, predictor)
+            evaluation = evaluate_rows(family, link, chunk.target, chunk.weight, predictor)
             assert evaluation is not None  # the fit ended at parameters with means
             score = evaluation.root_information * evaluation.pearson
             if chunk.weight is not None:

@@ -38,7 +38,7 @@ from softcount.core.orthogonal import FactorTally, OrthogonalSystem, TriangularF
 from softcount.core.symmetric_solve import Factor, factorize
 from softcount.families.statistics import Statistics, Sums
 
-__all__ = ["DevianceStopping", "GLMChunk", "GLMData", "GLMModel", "GLMParams", "Penalty", "Route"]
+__all__ = ["DevianceStopping", "GLMChunk", "GLMData", "GLMModel", "GLMParams", "Penalty", "Route", "evaluate_rows"]
 
 Route = Literal["gram", "orthogonal"]
 
@@ -236,7 +236,7 @@ class GLMModel:
             if chunk.offset is not None:
                 predictor = predictor + chunk.offset
             with np.errstate(over="ignore", invalid="ignore"):  # an infinite deviance is a step to retreat from
-                found = evaluate_rows(family, self.link, chunk, predictor)
+                found = evaluate_rows(family, self.link, chunk.target, chunk.weight, predictor)
             if found is None:
                 deviance = math.inf
                 break
@@ -338,18 +338,20 @@ class GLMModel:
         return GramTally.nbytes(self.n_columns)
 
 
-def evaluate_rows(family: GLMFamily, link: Link, chunk: GLMChunk, predictor: FloatArray) -> Evaluation | None:
-    """The rows of a chunk, or None when a row with a weight has a mean the family cannot have."""
+def evaluate_rows(
+    family: GLMFamily, link: Link, target: FloatArray, weight: FloatArray | None, predictor: FloatArray
+) -> Evaluation | None:
+    """Some rows, or None when a row with a weight has a mean the family cannot have."""
     inside = family.contains(link, predictor)
-    idle = None if chunk.weight is None else chunk.weight == 0.0
+    idle = None if weight is None else weight == 0.0
     if idle is None or not idle.any():
-        return family.evaluate(link, chunk.target, predictor) if inside.all() else None
+        return family.evaluate(link, target, predictor) if inside.all() else None
     if not np.all(inside | idle):
         return None
     # Rows without weight cannot lead astray: they take part in name only.
     answer = [np.zeros(predictor.shape) for _ in range(3)]
     used = ~idle
-    for part, values in zip(answer, family.evaluate(link, chunk.target[used], predictor[used]), strict=True):
+    for part, values in zip(answer, family.evaluate(link, target[used], predictor[used]), strict=True):
         part[used] = values
     return Evaluation(*answer)
 

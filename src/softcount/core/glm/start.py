@@ -19,7 +19,7 @@ from softcount.core.normal_equations import GramTally
 from softcount.core.symmetric_solve import factorize
 from softcount.families.statistics import Sums
 
-__all__ = ["null_deviance", "plain_model", "reduce_tally", "starting_coef"]
+__all__ = ["null_deviance", "null_predictor", "plain_model", "reduce_tally", "starting_coef"]
 
 # Targets themselves may be no means (a count of 0 under the log), so they are pulled this far to their
 # average.

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from softcount._types import FloatArray
 from softcount.core.counts import Counts
-from softcount.core.logistic.products import Products, csr_rows, product_slices, products_of
+from softcount.core.logistic.curved_rows import CurvedRows, WeightedInformation
+from softcount.core.logistic.products import Products, product_slices, products_of
 from softcount.core.logistic.rows import RowValues, binary_rows, labeled_rows, softmax_rows
-from softcount.core.normal_equations import Design, GramTally, chunk_rows
+from softcount.core.normal_equations import Design, chunk_rows
 from softcount.families.statistics import Sums
 
 __all__ = ["LogisticData"]
@@ -36,7 +37,7 @@ FEWEST_ROWS = 64
 
 
 @dataclass(frozen=True)
-class LogisticData:
+class LogisticData(CurvedRows):
     """All rows: columns, labels, weights and offsets.
 
     Attributes
@@ -79,31 +80,11 @@ class LogisticData:
         return self.n_classes - int(self.reference)
 
     @property
-    def n_columns(self) -> int:
-        """Columns of the coefficients, the intercept's included."""
-        return self.design.n_columns
-
-    @property
-    def n_coefficients(self) -> int:
-        """Size of the coefficients."""
-        return self.n_outputs * self.n_columns
-
-    @property
     def n_products(self) -> int:
         """Multiplications of one product of the table with coefficients."""
         table: Any = self.design.table
         stored = len(table.data) if self.design.is_sparse else table.size
         return int(stored) * self.n_outputs
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.design.n_samples
-
-    @cached_property
-    def total_weight(self) -> float:
-        """Sum of the row weights."""
-        return float(self.n_samples if self.weight is None else self.weight.sum())
 
     @cached_property
     def slices(self) -> list[slice]:
@@ -129,6 +110,10 @@ class LogisticData:
             weight=None if self.weight is None else self.weight[::stride],
             offset=None if self.offset is None else self.offset[::stride],
         )
+
+    def with_design(self, design: Design) -> LogisticData:
+        """The same rows with other columns."""
+        return replace(self, design=design)
 
     def class_weights(self) -> FloatArray:
         """Total weight of every class."""
@@ -173,29 +158,31 @@ class LogisticData:
         """Log-likelihood, score and information of some chunks."""
         products = products_of(self.design, coef, careful=self.careful)
         objective = 0.0
-        matrix = _BinaryInformation(self.design) if self.is_binary else _SoftmaxInformation(self)
+        matrix = WeightedInformation(self.design) if self.is_binary else _SoftmaxInformation(self)
         for rows in lane:
             values = self.rows(rows, products.predictor(rows))
             objective += values.log_likelihood
             products.add(rows, values.residual)
-            matrix.add(rows, values.probability, None if self.weight is None else self.weight[rows])
+            if isinstance(matrix, WeightedInformation):
+                matrix.add(rows, self.curvature(values.probability, rows)[0])
+            else:
+                matrix.add(rows, values.probability, None if self.weight is None else self.weight[rows])
         parts = {
             "score": Sums({"score": products.total()}),
             "information": Sums({"information": matrix.total()}),
         }
         return Counts(parts, objective)
 
-    def tally_curvature(self, direction: FloatArray, probability: FloatArray, lane: Sequence[slice]) -> Sums:
+    def tally_curvature(self, direction: FloatArray, state: FloatArray, lane: Sequence[slice]) -> Sums:
         """The information times ``direction``, given the outputs' probabilities, shape (n_outputs, n_samples)."""
+        if self.is_binary:
+            return super().tally_curvature(direction, state, lane)
         products = products_of(self.design, direction, careful=self.careful)
         for rows in lane:
             change = products.predictor(rows)
-            share = probability[:, rows]
-            if self.is_binary:
-                change *= share * (1.0 - share)
-            else:
-                change -= np.einsum("ki,ki->i", share, change)
-                change *= share
+            share = state[:, rows]
+            change -= np.einsum("ki,ki->i", share, change)
+            change *= share
             if self.weight is not None:
                 change *= self.weight[rows]
             products.add(rows, change)
@@ -210,55 +197,17 @@ class LogisticData:
             products.add(rows, change)
         return Sums({"product": products.total()})
 
-    def tally_diagonal(self, probability: FloatArray, lane: Sequence[slice]) -> Sums:
-        """The diagonal of the information, shape (n_outputs, n_columns)."""
-        total = np.zeros((self.n_outputs, self.n_columns))
-        first = int(self.design.fit_intercept)
-        for rows in lane:
-            share = probability[:, rows]
-            curvature = share * (1.0 - share)
-            if self.weight is not None:
-                curvature *= self.weight[rows]
-            total[:, first:] += _squares(self.design, rows, curvature)
-            if first:
-                total[:, 0] += curvature.sum(axis=1)
-        return Sums({"diagonal": total})
+    def curvature(self, state: FloatArray, rows: slice) -> FloatArray:
+        """``w p (1 - p)`` of every output: the information's diagonal blocks, row by row."""
+        answer = state * (1.0 - state)
+        if self.weight is not None:
+            answer *= self.weight[rows]
+        return answer
 
-    def fill_probability(self, coef: FloatArray, out: FloatArray, rows: slice) -> None:
+    def fill_state(self, coef: FloatArray, out: FloatArray, rows: slice) -> None:
         """Write the outputs' probabilities of one chunk into ``out``, shape (n_outputs, n_samples)."""
         products: Products = products_of(self.design, coef, careful=self.careful)
         out[:, rows] = self.rows(rows, products.predictor(rows)).probability
-
-    def information_bytes(self) -> int:
-        """Size of one lane's information."""
-        return 2 * 8 * (self.n_coefficients + 1) ** 2
-
-
-class _BinaryInformation:
-    """Running sum of ``w p (1 - p) x x'``."""
-
-    def __init__(self, design: Design) -> None:
-        self._design = design
-        self._scratch = design.scratch()
-        self._tally = GramTally(design.n_columns)
-        self._step = len(self._scratch) or design.n_samples
-
-    def add(self, rows: slice, probability: FloatArray, weight: FloatArray | None) -> None:
-        """Add some rows, in pieces that fit the scratch."""
-        second = probability[0]
-        root = second * (1.0 - second)
-        if weight is not None:
-            root *= weight
-        np.sqrt(root, out=root)
-        for start in range(rows.start, rows.stop, self._step):
-            piece = slice(start, min(start + self._step, rows.stop))
-            part = root[piece.start - rows.start : piece.stop - rows.start]
-            self._design.load(piece, self._scratch).add_to(self._tally, part, np.zeros(part.shape))
-
-    def total(self) -> FloatArray:
-        """The sum so far."""
-        gram: FloatArray = self._tally.counts()["gram"]
-        return gram
 
 
 class _SoftmaxInformation:
@@ -307,14 +256,3 @@ class _SoftmaxInformation:
             block = slice(k * self._n_columns, (k + 1) * self._n_columns)
             answer[block, block] += self._own[k]
         return answer
-
-
-def _squares(design: Design, rows: slice, weight: FloatArray) -> FloatArray:
-    """``sum_i weight_ki x_ij**2`` of the shifted columns."""
-    if design.is_sparse:
-        part: Any = csr_rows(design.table, rows, transposed=True)
-        part.data = np.square(part.data, dtype=np.float64)
-        return np.asarray((part @ weight.T).T)
-    part = np.asarray(design.table)[rows]
-    shifted = part if design.center is None else part - design.center
-    return np.asarray(weight @ np.square(shifted, dtype=np.float64))

@@ -10,12 +10,13 @@ import numpy as np
 from softcount._types import BoolArray, FloatArray
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
+from softcount.core.logistic.curved_rows import row_states
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.gradient import GradientMethod
 from softcount.core.logistic.model import LogisticMethod
 from softcount.core.logistic.newton import NewtonMethod
 from softcount.core.logistic.penalty import LogisticPenalty
-from softcount.core.logistic.precondition import BlockPreconditioner, ExplicitPreconditioner, row_probability
+from softcount.core.logistic.precondition import BlockPreconditioner, ExplicitPreconditioner
 from softcount.core.logistic.quasi_newton import QuasiNewtonMethod
 from softcount.core.logistic.start import spread_stride
 from softcount.core.logistic.truncated import TruncatedNewtonMethod
@@ -58,7 +59,7 @@ def method_for(
         return WorkingSetMethod(executor, restricted, MOST_COEFFICIENTS), NO_LIMIT
     if solver == "lbfgs":
         if is_wide:
-            probability = row_probability(data, coef, executor)
+            probability = row_states(data, coef, executor)
             wide = BlockPreconditioner.of(data, penalty, kept, probability, executor)
             return QuasiNewtonMethod(wide), LBFGS_STAGE
         information = part_information(data, coef, executor)

@@ -22,7 +22,7 @@ from softcount._types import BoolArray, FloatArray
 from softcount.core.counts import Counts
 from softcount.core.execute import C, Executor
 from softcount.core.iterate import Step, Stopping
-from softcount.core.logistic.data import LogisticData
+from softcount.core.logistic.curved_rows import CurvedRows
 from softcount.core.logistic.penalty import LogisticPenalty
 
 __all__ = [
@@ -80,6 +80,8 @@ class Watch:
         Whether that is because the next step was negligible, or lost in rounding.
     step : float
         The last step measured.
+    rounding : float
+        Steps below this that no longer shrink are rounding errors.
     """
 
     tol: float
@@ -88,6 +90,7 @@ class Watch:
     repeats: bool = False
     converged: bool = False
     step: float = math.inf
+    rounding: float = ROUNDING_STEP
     smallest: float = math.inf
     waited: int = 0
 
@@ -100,7 +103,7 @@ class Watch:
             self.waited += 1
         if self.tol <= 0.0:
             return False
-        lost = self.waited > self.patience and step < ROUNDING_STEP
+        lost = self.waited > self.patience and step < self.rounding
         if step <= self.tol or lost:
             self.finished = self.repeats = self.converged = True
         return self.finished
@@ -108,7 +111,7 @@ class Watch:
     def give_up(self) -> None:
         """No step leads higher."""
         self.finished = True
-        self.converged = self.step < ROUNDING_STEP
+        self.converged = self.step < self.rounding
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ class LogisticModel:
 
     Attributes
     ----------
-    data : LogisticData
+    data : CurvedRows
     penalty : LogisticPenalty
     method : LogisticMethod
     kept : bool array of shape (n_columns,)
@@ -197,7 +200,7 @@ class LogisticModel:
     watch : Watch
     """
 
-    data: LogisticData
+    data: CurvedRows
     penalty: LogisticPenalty
     method: LogisticMethod
     kept: BoolArray

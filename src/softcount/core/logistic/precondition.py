@@ -19,12 +19,12 @@ import numpy as np
 
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.core.execute import Executor
-from softcount.core.logistic.data import LogisticData
+from softcount.core.logistic.curved_rows import CurvedRows
 from softcount.core.logistic.newton import factor_system
 from softcount.core.logistic.penalty import LogisticPenalty
 from softcount.core.symmetric_solve import Factor
 
-__all__ = ["BlockPreconditioner", "ExplicitPreconditioner", "Preconditioner", "row_probability"]
+__all__ = ["BlockPreconditioner", "ExplicitPreconditioner", "Preconditioner"]
 
 #: Columns with a matrix of their own, and rows per such column that it is estimated from.
 BLOCK_COLUMNS = 300
@@ -98,14 +98,14 @@ class BlockPreconditioner:
     @classmethod
     def of(
         cls,
-        data: LogisticData,
+        data: CurvedRows,
         penalty: LogisticPenalty,
         kept: BoolArray,
-        probability: FloatArray,
+        state: FloatArray,
         executor: Executor,
     ) -> BlockPreconditioner:
-        """At the point with these probabilities, shape (n_outputs, n_samples)."""
-        diagonal = executor.reduce(lambda lane: data.tally_diagonal(probability, lane), data.slices)["diagonal"]
+        """At the point where the rows have this state, shape (n_outputs, n_samples)."""
+        diagonal = executor.reduce(lambda lane: data.tally_diagonal(state, lane), data.slices)["diagonal"]
         diagonal = np.where(kept, diagonal + penalty.diagonal(), 0.0)
         weight = diagonal.max(axis=0)
         if data.design.fit_intercept:
@@ -115,9 +115,7 @@ class BlockPreconditioner:
         stride = max(1, data.n_samples // (ROWS_PER_COLUMN * max(n_block, 1)))
         part = data.every(stride)
         block = _dense_columns(part, columns)
-        curvature = probability[:, ::stride] * (1.0 - probability[:, ::stride])
-        if part.weight is not None:
-            curvature = curvature * part.weight
+        curvature = part.curvature(state[:, ::stride], slice(0, part.n_samples))
         scale = data.total_weight / part.total_weight if part.total_weight > 0.0 else 1.0
         factors = []
         for k in range(data.n_outputs):
@@ -143,14 +141,7 @@ class BlockPreconditioner:
         raise TypeError("BlockPreconditioner holds no matrix of all columns; use ExplicitPreconditioner.")
 
 
-def row_probability(data: LogisticData, coef: FloatArray, executor: Executor) -> FloatArray:
-    """Probabilities of the outputs for all rows, shape (n_outputs, n_samples)."""
-    answer = np.empty((data.n_outputs, data.n_samples))
-    executor.each(lambda rows: data.fill_probability(coef, answer, rows), data.slices)
-    return answer
-
-
-def _dense_columns(data: LogisticData, columns: IntArray) -> FloatArray:
+def _dense_columns(data: CurvedRows, columns: IntArray) -> FloatArray:
     """Some columns of the design, shifted."""
     first = int(data.design.fit_intercept)
     own = columns[columns >= first] - first

@@ -18,8 +18,9 @@ import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.execute import Executor
+from softcount.core.logistic.curved_rows import row_states
 from softcount.core.logistic.model import LogisticState, Slope, midpoint
-from softcount.core.logistic.precondition import BlockPreconditioner, row_probability
+from softcount.core.logistic.precondition import BlockPreconditioner
 
 if TYPE_CHECKING:
     from softcount.core.logistic.model import LogisticModel
@@ -48,8 +49,8 @@ class TruncatedNewtonMethod:
     def advance(self, model: LogisticModel, state: LogisticState, slope: Slope) -> LogisticState | None:
         """One step, or None when it is negligible."""
         data = model.data
-        probability = row_probability(data, state.coef, self.executor)
-        preconditioner = BlockPreconditioner.of(data, model.penalty, model.kept, probability, self.executor)
+        states = row_states(data, state.coef, self.executor)
+        preconditioner = BlockPreconditioner.of(data, model.penalty, model.kept, states, self.executor)
         scaled = preconditioner.solve(slope.gradient)
         size = float(np.vdot(slope.gradient, scaled))
         if model.watch.ends(model.predictor_change(size)):
@@ -63,7 +64,7 @@ class TruncatedNewtonMethod:
         direction = scaled.copy()
         left = size
         for _ in range(MOST_PRODUCTS):
-            product = self._curvature(model, probability, direction)
+            product = self._curvature(model, states, direction)
             bend = float(np.vdot(direction, product))
             if not bend > 0.0:  # a direction along which nothing changes any more
                 break
@@ -85,10 +86,10 @@ class TruncatedNewtonMethod:
         """Half the step."""
         return midpoint(previous, proposal)
 
-    def _curvature(self, model: LogisticModel, probability: FloatArray, direction: FloatArray) -> FloatArray:
+    def _curvature(self, model: LogisticModel, states: FloatArray, direction: FloatArray) -> FloatArray:
         data = model.data
         tally = self.executor.reduce(
-            lambda lane: data.tally_curvature(direction, probability, lane),
+            lambda lane: data.tally_curvature(direction, states, lane),
             data.slices,
             counts_bytes=8 * data.n_coefficients,
         )

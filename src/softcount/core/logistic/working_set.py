@@ -16,10 +16,9 @@ import numpy as np
 
 from softcount._types import BoolArray, FloatArray
 from softcount.core.execute import Executor
-from softcount.core.logistic.data import LogisticData
+from softcount.core.logistic.curved_rows import CurvedRows, row_states
 from softcount.core.logistic.model import LogisticState, Slope, midpoint
 from softcount.core.logistic.penalty import LogisticPenalty
-from softcount.core.logistic.precondition import row_probability
 
 if TYPE_CHECKING:
     from softcount.core.logistic.model import LogisticModel
@@ -48,7 +47,7 @@ class WorkingSetMethod:
     """
 
     executor: Executor
-    solve: Callable[[LogisticData, LogisticPenalty, FloatArray], FloatArray]
+    solve: Callable[[Any, LogisticPenalty, FloatArray], FloatArray]
     most_coefficients: int
     needs_information: bool = False
     patience: int = 2
@@ -59,8 +58,8 @@ class WorkingSetMethod:
         used = (state.coef != 0.0).any(axis=0) | ((penalty.l1 == 0.0) & model.kept)
         excess = np.maximum(np.abs(slope.gradient) - penalty.l1, 0.0)
         excess[:, used | ~model.kept] = 0.0
-        probability = row_probability(data, state.coef, self.executor)
-        diagonal = self.executor.reduce(lambda lane: data.tally_diagonal(probability, lane), data.slices)["diagonal"]
+        states = row_states(data, state.coef, self.executor)
+        diagonal = self.executor.reduce(lambda lane: data.tally_diagonal(states, lane), data.slices)["diagonal"]
         diagonal += penalty.diagonal()
         gains = np.divide(excess**2, diagonal, out=np.zeros_like(excess), where=diagonal > 0.0)
         if state.memory is not None and model.watch.ends(model.predictor_change(float(gains.sum()))):
@@ -86,11 +85,11 @@ class WorkingSetMethod:
         return active
 
 
-def restrict(data: LogisticData, penalty: LogisticPenalty, active: BoolArray) -> tuple[LogisticData, LogisticPenalty]:
+def restrict(data: CurvedRows, penalty: LogisticPenalty, active: BoolArray) -> tuple[CurvedRows, LogisticPenalty]:
     """The same rows with some of the columns."""
     first = int(data.design.fit_intercept)
     columns = np.flatnonzero(active[first:])
     table: Any = data.design.table
     center = data.design.center
     design = replace(data.design, table=table[:, columns], center=None if center is None else center[columns])
-    return replace(data, design=design), replace(penalty, l1=penalty.l1[active], l2=penalty.l2[active])
+    return data.with_design(design), replace(penalty, l1=penalty.l1[active], l2=penalty.l2[active])

@@ -40,11 +40,12 @@ class GLMAnswers:
 
     n_jobs: int | None
     covariance: CovarianceKind
+    inference: bool | Literal["auto"]
     coef_: FloatArray
     intercept_: float
     standard_errors_: FloatArray
     intercept_standard_error_: float
-    covariance_: FloatArray
+    covariance_: FloatArray | None
     coefficient_names_: list[str]
     aliased_: list[str]
     separated_: list[str]
@@ -67,7 +68,7 @@ class GLMAnswers:
     history_: list[Step]
     _formula: FormulaFit | None
     _center: FloatArray | None
-    _shifted_covariance: FloatArray
+    _shifted_covariance: FloatArray | None
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> FloatArray:
         """Mean of every row.
@@ -120,6 +121,12 @@ class GLMAnswers:
         level = check_level(level)
         table = self._read_rows(X)
         predictor = self._predictor(table, offset, exposure)
+        if self._shifted_covariance is None:
+            raise InputError(
+                "predict_interval needs the covariance of the coefficients, and this fit formed none: it was asked for "
+                f"inference={self.inference!r} with {self.coef_.size} columns. Use inference=True (up to 20,000 "
+                "columns), or fewer columns."
+            )
         error = predictor_error(Design(table, self._has_intercept(), self._center), self._shifted_covariance)
         if kind == "mean":
             reach = critical_value(level, self._df())
@@ -240,7 +247,9 @@ class GLMAnswers:
             notes.append(f"Explained by the columns before, coefficient 0: {', '.join(self.aliased_)}")
         if self.separated_:
             notes.append(f"Growing without bound, errors meaningless: {', '.join(self.separated_)}")
-        if np.isnan(errors).all():
+        if self.covariance_ is None:
+            notes.append("No standard errors: no matrix of the columns was formed (inference=True forms one).")
+        elif np.isnan(errors).all():
             notes.append("No standard errors: the penalty chose the columns by looking at the data.")
         return CoefficientTable(
             self.coefficient_names_,

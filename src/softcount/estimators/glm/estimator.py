@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -17,11 +17,12 @@ from softcount.core.glm.fit import GLMFit, GLMProblem, fit_glm
 from softcount.core.glm.inference import CovarianceKind, DispersionKind, GLMInference, infer
 from softcount.core.glm.links import Link, resolve_link
 from softcount.core.glm.start import null_deviance
+from softcount.core.logistic.methods import MOST_COEFFICIENTS
 from softcount.core.progress import step_printer
 from softcount.estimators._saving import Savable
 from softcount.estimators.glm.answers import GLMAnswers
 from softcount.estimators.glm.formula import fit_formula
-from softcount.estimators.glm.inputs import ReadData, column_names, read_data, read_offset, read_table
+from softcount.estimators.glm.inputs import ReadData, check_width, column_names, read_data, read_offset, read_table
 from softcount.estimators.glm.trouble import warn_about
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     link : str or Link, optional
         ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``, ``"loglog"``, ``"cauchit"``,
         ``"inverse"``, ``"inverse_squared"``, ``"sqrt"`` or ``Power(exponent)``. By default the family's
-        canonical link (the log for negative binomial and Tweedie).
+        canonical link (the log for negative binomial and Tweedie, but for ``power=0`` the identity).
     alpha : float, default=0.0
         Strength of the penalty.
     l1_ratio : float, default=0.0
@@ -69,6 +70,11 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         estimate.
     covariance : {"model", "sandwich"}, default="model"
         Standard errors from the model, or robust ones (HC0) that hold when the variance function does not.
+    inference : bool or "auto", default="auto"
+        Whether to form the information matrix, which standard errors, effective numbers of coefficients and intervals
+        come from. ``"auto"`` does so for up to 2,500 columns (up to 20,000 where ``covariance="sandwich"`` or an
+        estimated ``theta`` asks for it); ``True`` for up to 20,000. Without it the fit takes any number of columns,
+        sparse ones in particular, and no matrix of them is ever formed.
     max_iter : int, default=100
         Most iterations.
     tol : float, default=1e-12
@@ -87,11 +93,12 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         Intercept, 0 without one.
     standard_errors_ : array of shape (n_features,)
         Standard errors of ``coef_``; not a number for aliased columns, and everywhere with ``l1_ratio > 0``:
-        no formula accounts for columns having been chosen by looking at the data.
+        no formula accounts for columns having been chosen by looking at the data; and without inference.
     intercept_standard_error_ : float
         That of the intercept.
-    covariance_ : array of shape (n_coefficients, n_coefficients)
-        Covariance of the coefficients in the order of ``coefficient_names_``, the intercept first.
+    covariance_ : array of shape (n_coefficients, n_coefficients) or None
+        Covariance of the coefficients in the order of ``coefficient_names_``, the intercept first; None without
+        inference.
     coefficient_names_ : list of str
         Names, the intercept first.
     aliased_ : list of str
@@ -112,7 +119,8 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         Effective number of coefficients, plus one for an estimated dispersion, plus one for an estimated
         theta.
     df_residual_ : float
-        Observations beyond the effective number of coefficients.
+        Observations beyond the effective number of coefficients. Without inference neither is known (not a number),
+        nor is what follows from it, unless ``l1_ratio > 0``: then it is the number of coefficients that are not zero.
     n_observations_ : float
         Rows with a weight, each counted ``frequency_weight`` times.
     n_iter_, converged_, history_
@@ -151,6 +159,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         power: float = 1.5,
         dispersion: DispersionKind | float | None = None,
         covariance: CovarianceKind = "model",
+        inference: bool | Literal["auto"] = "auto",
         max_iter: int = 100,
         tol: float = 1e-12,
         n_jobs: int | None = None,
@@ -165,6 +174,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         self.power = power
         self.dispersion = dispersion
         self.covariance = covariance
+        self.inference = inference
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -245,7 +255,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     ) -> None:
         self._check_parameters()
         family = resolve_family(self.family, theta=self.theta or 1.0, power=self.power)
-        link = resolve_link(family.default_link if self.link is None else self.link)
+        link = resolve_link(self._default_link(family) if self.link is None else self.link)
         names = column_names(self)
         executor = ThreadExecutor(self.n_jobs)
         with single_threaded_blas():
@@ -262,9 +272,12 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             estimates_theta = family.name == "negative_binomial" and self.theta is None
             if isinstance(self.family, NegativeBinomialFamily):
                 estimates_theta = False
+            matrix_free = self._is_matrix_free(table.shape[1], estimates_theta=estimates_theta)
             problem = GLMProblem(family, link, read.data, self.alpha, self.l1_ratio, estimates_theta)
             on_step = step_printer(type(self).__name__, self.verbose)
-            found = fit_glm(problem, executor, max_iter=self.max_iter, tol=self.tol, on_step=on_step)
+            found = fit_glm(
+                problem, executor, max_iter=self.max_iter, tol=self.tol, on_step=on_step, matrix_free=matrix_free
+            )
             inference = infer(
                 found,
                 read.data,
@@ -284,8 +297,10 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         """Write everything fitting gives, once, at the end."""
         design = read.data.design
         coef = design.uncentered(found.fit.params.coef)
-        errors = np.sqrt(np.diag(inference.covariance))
-        errors[found.aliased] = np.nan
+        errors = np.full(coef.shape, np.nan)
+        if inference.covariance is not None:
+            errors = np.sqrt(np.diag(inference.covariance))
+            errors[found.aliased] = np.nan
         first = int(design.fit_intercept)
         self.coef_ = coef[first:]
         self.intercept_ = float(coef[0]) if first else 0.0
@@ -319,6 +334,27 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         self.converged_ = found.fit.converged
         self.history_ = list(found.fit.history)
 
+    def _default_link(self, family: GLMFamily) -> str:
+        """The family's; a Tweedie family keeps its logarithm when its power makes it one with a name of its own."""
+        is_named_power = self.family == "tweedie" and family.name in ("gamma", "inverse_gaussian")
+        return "log" if is_named_power else family.default_link
+
+    def _is_matrix_free(self, n_columns: int, *, estimates_theta: bool) -> bool:
+        """Whether to fit without a matrix of the columns; refuses what cannot be had without one."""
+        reason = way_out = ""
+        if self.inference is True:
+            reason, way_out = "inference=True", "Use inference='auto'."
+        elif estimates_theta:
+            reason, way_out = "Estimating theta", "Give theta, or use family='poisson'."
+        elif self.covariance == "sandwich":
+            reason, way_out = "covariance='sandwich'", "Use covariance='model'."
+        if not reason:
+            return self.inference is False or n_columns > MOST_COEFFICIENTS
+        if self.inference is False:
+            raise InputError(f"{reason} needs the information matrix, and inference=False rules it out. {way_out}")
+        check_width(n_columns, reason, way_out)
+        return False
+
     def _check_parameters(self) -> None:
         """Refuse parameters no model can have."""
         checks: list[tuple[str, bool, str]] = [
@@ -326,6 +362,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             ("l1_ratio", 0.0 <= self.l1_ratio <= 1.0, "a number between 0 and 1"),
             ("theta", self.theta is None or 0.0 < self.theta < math.inf, "a positive number, or None"),
             ("covariance", self.covariance in ("model", "sandwich"), "'model' or 'sandwich'"),
+            ("inference", self.inference in (True, False, "auto"), "True, False or 'auto'"),
             ("max_iter", self.max_iter >= 1, "1 or more"),
             ("tol", self.tol >= 0.0, "0 or more"),
             ("dispersion", _is_dispersion(self.dispersion), "'pearson', 'deviance', a positive number, or None"),

@@ -21,21 +21,14 @@ from softcount.core.glm.model import GLMData
 from softcount.core.normal_equations import Design
 from softcount.inputs.weights import read_weights
 
-# The squared number of columns has to fit into memory a few times: 3 GB each at this width.
+#: The squared number of columns has to fit into memory a few times: 3 GB each at this width.
 MOST_COLUMNS = 20_000
 
-__all__ = ["column_names", "read_data", "read_offset", "read_table", "read_target"]
+__all__ = ["check_finite", "check_width", "column_names", "read_data", "read_offset", "read_table", "read_target"]
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     """X as float64 or float32, dense or CSR; finiteness is checked by :func:`check_finite`."""
-    width = getattr(X, "shape", (0, 0))[-1] if len(getattr(X, "shape", ())) == 2 else 0
-    if width > MOST_COLUMNS:
-        raise InputError(
-            f"X has {width} columns, and the information matrix of {type(estimator).__name__} would have as many rows "
-            f"and columns; at most {MOST_COLUMNS} are fitted. LogisticRegression takes wide sparse tables; for other "
-            "families select or hash columns first."
-        )
     table = validate_data(
         estimator,
         X,
@@ -45,6 +38,15 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
         ensure_all_finite=False,
     )
     return cast("Table", table)
+
+
+def check_width(n_columns: int, reason: str, way_out: str) -> None:
+    """Refuse a table too wide for a matrix of its columns, where ``reason`` needs one."""
+    if n_columns > MOST_COLUMNS:
+        raise InputError(
+            f"X has {n_columns} columns. {reason} needs a matrix of as many rows and columns, which is formed for at "
+            f"most {MOST_COLUMNS}. {way_out}"
+        )
 
 
 def check_finite(table: Table, names: list[str]) -> None:

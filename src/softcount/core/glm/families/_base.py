@@ -58,10 +58,13 @@ class GLMFamily(ABC):
     #: Quasi families have a variance function but no density.
     has_likelihood: ClassVar[bool] = True
     is_discrete: ClassVar[bool] = False
-    #: Which targets the family can produce, in words.
-    target_domain: ClassVar[str] = "any finite number"
     #: Smallest value of the support, where prediction intervals end.
     lower_bound: ClassVar[float] = -np.inf
+
+    @property
+    def target_domain(self) -> str:
+        """Which targets the family can produce, in words."""
+        return "any finite number"
 
     @abstractmethod
     def variance(self, mean: FloatArray) -> FloatArray:

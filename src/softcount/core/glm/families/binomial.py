@@ -32,8 +32,12 @@ class BinomialFamily(GLMFamily):
     default_link: ClassVar[str] = "logit"
     fixed_dispersion: ClassVar[float | None] = 1.0
     is_discrete: ClassVar[bool] = True
-    target_domain: ClassVar[str] = "proportions between 0 and 1 (or two columns: successes and failures)"
     lower_bound: ClassVar[float] = 0.0
+
+    @property
+    def target_domain(self) -> str:
+        """Which targets the family can produce, in words."""
+        return "proportions between 0 and 1 (or two columns: successes and failures)"
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """``mu (1 - mu)``."""

@@ -21,8 +21,12 @@ class GammaFamily(GLMFamily):
 
     name: ClassVar[str] = "gamma"
     default_link: ClassVar[str] = "inverse"
-    target_domain: ClassVar[str] = "positive numbers"
     lower_bound: ClassVar[float] = 0.0
+
+    @property
+    def target_domain(self) -> str:
+        """Which targets the family can produce, in words."""
+        return "positive numbers"
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """The squared mean."""

@@ -20,8 +20,12 @@ class InverseGaussianFamily(GLMFamily):
 
     name: ClassVar[str] = "inverse_gaussian"
     default_link: ClassVar[str] = "inverse_squared"
-    target_domain: ClassVar[str] = "positive numbers"
     lower_bound: ClassVar[float] = 0.0
+
+    @property
+    def target_domain(self) -> str:
+        """Which targets the family can produce, in words."""
+        return "positive numbers"
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """The cubed mean."""

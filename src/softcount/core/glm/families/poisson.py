@@ -22,8 +22,12 @@ class PoissonFamily(GLMFamily):
     default_link: ClassVar[str] = "log"
     fixed_dispersion: ClassVar[float | None] = 1.0
     is_discrete: ClassVar[bool] = True
-    target_domain: ClassVar[str] = "counts: numbers that are not negative"
     lower_bound: ClassVar[float] = 0.0
+
+    @property
+    def target_domain(self) -> str:
+        """Which targets the family can produce, in words."""
+        return "counts: numbers that are not negative"
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """The mean."""

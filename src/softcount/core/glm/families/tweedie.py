@@ -57,6 +57,13 @@ class TweedieFamily(GLMFamily):
             )
 
     @property
+    def target_domain(self) -> str:
+        """Which targets the family can produce, in words."""
+        if self.power < 0.0:
+            return "any finite number"
+        return "numbers that are not negative" if self.is_compound else "positive numbers"
+
+    @property
     def is_compound(self) -> bool:
         """Whether zero has positive probability: ``1 < p < 2``."""
         return 1.0 < self.power < 2.0
