@@ -26,6 +26,8 @@ _QUOTED_RIGHT_TO_LEFT = re.compile("'([^']*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\uf
 LONG_NAME, MANY_NAMES = 8, 5
 #: Rows of a list that are shown at once; the others are folded away.
 UNFOLDED = 8
+#: Classes that are listed.
+MOST_LISTED = 300
 #: Classes whose evidence is shown at once.
 MOST_CARDS = 12
 
@@ -60,6 +62,7 @@ def render_html(report: Report) -> str:
         tall=len(report.classes) > MANY_NAMES and max(len(c.name) for c in report.classes) > LONG_NAME,
         unfolded=UNFOLDED,
         most_cards=MOST_CARDS,
+        most_listed=MOST_LISTED,
     )
     return page
 

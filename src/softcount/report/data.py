@@ -49,7 +49,7 @@ class Limits:
         Entries of these lists.
     """
 
-    cell: int = 320
+    cell: int = 300
     name: int = 120
     reason: int = 200
     sentence: int = 600
@@ -62,9 +62,9 @@ class Limits:
     evidence: int = 100
     features: int = 12
     confusions: int = 50
-    least_sure: int = 40
+    least_sure: int = 30
     suspects: int = 60
-    next: int = 40
+    next: int = 30
     warnings: int = 40
 
 
