@@ -1,6 +1,5 @@
 """A cluster counts rows as one machine does, bit for bit, and goes on when a worker dies."""
 
-import functools
 import itertools
 import os
 
@@ -10,7 +9,8 @@ from numpy.testing import assert_array_equal
 
 from softcount.core.chunks import Chunks
 from softcount.core.counts import Counts
-from softcount.core.dask_executor import DaskExecutor, cluster_client, is_dask, lay_out
+from softcount.core.cluster_rows import lay_out
+from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.execute import ThreadExecutor, merge_tree
 from softcount.core.facts import Facts
 from softcount.core.sampling import gather
@@ -217,27 +217,48 @@ def test_the_cluster_made_when_there_is_none_listens_on_this_machine_alone_and_s
 
     import psutil
 
-    with cluster_client() as client:
-        info = client.scheduler_info()
-        assert len(info["workers"]) >= 1
-        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
-        sockets = [s for p in processes for s in p.net_connections("tcp") if s.status == "LISTEN"]
-        assert len(sockets) >= 2
-        assert {s.laddr.ip for s in sockets} == {"127.0.0.1"}
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{info['services']['dashboard']}/info/main/workers.html")
-    assert client.status == "closed"
+    client = current_client()
+    info = client.scheduler_info()
+    assert len(info["workers"]) >= 1
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    sockets = [s for p in processes for s in p.net_connections("tcp") if s.status == "LISTEN"]
+    assert len(sockets) >= 2
+    assert {s.laddr.ip for s in sockets} == {"127.0.0.1"}
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{info['services']['dashboard']}/info/main/workers.html")
+    assert current_client() is client
 
 
 def test_the_client_in_use_is_used(client):
-    with client.as_current(), cluster_client() as found:
-        assert found is client
-    assert client.status == "running"
+    with client.as_current():
+        assert current_client() is client
 
 
-def test_collections_are_told_without_importing_dask():
-    import dask.array as da
+def test_small_answers_of_partitions_come_back_in_order_and_large_ones_stay(client):
+    import dask
 
-    assert is_dask(da.ones(3))
-    assert not is_dask(np.ones(3))
-    assert not is_dask(functools.partial(int))
+    partitions = [(dask.delayed(np.arange)(n), None) for n in (3, 0, 5)]
+
+    def length(values, nothing, plus):
+        assert nothing is None
+        return values.shape[0] + plus
+
+    assert on_partitions(client, length, partitions, 10) == [13, 10, 15]
+    futures = made_there(client, length, partitions, 1)
+    assert client.gather(futures) == [4, 1, 6]
+
+
+@pytest.mark.parametrize("sizes", [[3, 0, 5], None])
+def test_lazy_answers_are_worked_out_when_they_are_asked_for(client, sizes):
+    import dask
+
+    partitions = [(dask.delayed(np.arange)(n),) for n in (3, 0, 5)]
+
+    def double(values, factor):
+        return factor * values.astype(float)
+
+    answers = lazy_rows(double, partitions, sizes, np.empty(0), 2.0)
+    assert answers.dtype == np.float64
+    assert (answers.shape == (8,)) == (sizes is not None)
+    with client.as_current():
+        assert_array_equal(answers.compute(), [0.0, 2.0, 4.0, 0.0, 2.0, 4.0, 6.0, 8.0])

@@ -1,0 +1,196 @@
+"""Rows that the workers of a cluster keep, group by group, on the grid that rows in memory have.
+
+A *group* is a run of consecutive segments, a power of two of them: its merged counts are a subtree of the tree in which
+one machine merges (:mod:`softcount.core.execute`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from softcount.core.chunks import SEGMENT_CHUNKS, Chunk, DistantRows
+from softcount.core.facts import Facts
+from softcount.core.streamed import Piece, cut_pieces
+from softcount.families.blocks import Block, SparseBlock
+
+__all__ = ["ClusterRows", "Group", "changed", "lay_out"]
+
+#: How often a cluster may run a task again by itself, each time after losing the worker that ran it.
+TASK_RETRIES = 5
+
+
+@dataclass(frozen=True)
+class Group:
+    """Consecutive segments that one task counts."""
+
+    segments: tuple[tuple[Chunk, ...], ...]
+
+
+class ClusterRows(DistantRows):
+    """Rows in chunks that the workers of a cluster keep.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    groups : sequence of distributed.Future
+        Each the :class:`Group` of consecutive segments, as many as all groups but the last have.
+    layout : tuple of Block
+        Blocks that show kind, columns and missing cells of all rows.
+    facts : Facts
+    rows_per_chunk, fewest_chunks : int
+        As for :class:`~softcount.core.chunks.Chunks`.
+    changes : tuple of callable
+        What is done to every chunk when it is counted, one after the other.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        groups: Sequence[Any],
+        layout: tuple[Block, ...],
+        facts: Facts,
+        *,
+        rows_per_chunk: int,
+        fewest_chunks: int = SEGMENT_CHUNKS,
+        changes: tuple[Callable[[Chunk], Chunk], ...] = (),
+    ) -> None:
+        super().__init__(layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
+        self.client = client
+        self.groups = tuple(groups)
+        self.changes = changes
+
+    def mapped(self, change: Callable[[Chunk], Chunk]) -> ClusterRows:
+        """The rows with something done to every chunk when it is counted."""
+        return ClusterRows(
+            self.client,
+            self.groups,
+            self._layout,
+            self._facts,
+            rows_per_chunk=self.rows_per_chunk,
+            fewest_chunks=self.fewest_chunks,
+            changes=(*self.changes, change),
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Chunk]: ...
+    def __getitem__(self, index: int | slice) -> Chunk | list[Chunk]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        size: int = len(self.segments[0]) * _group_size(len(self.segments), len(self.groups))
+        found: Chunk = self.client.submit(_one_chunk, self.groups[index // size], index, self.changes).result()
+        return found
+
+
+def _one_chunk(group: Group, index: int, changes: tuple[Callable[[Chunk], Chunk], ...]) -> Chunk:
+    chunk = next(chunk for segment in group.segments for chunk in segment if chunk.index == index)
+    return changed(chunk, changes)
+
+
+def changed(chunk: Chunk, changes: tuple[Callable[[Chunk], Chunk], ...]) -> Chunk:
+    for change in changes:
+        chunk = change(chunk)
+    return chunk
+
+
+def _group_size(n_segments: int, n_groups: int) -> int:
+    """Segments per group: the power of two that makes that many groups."""
+    size = 1
+    while -(-n_segments // size) > n_groups:
+        size *= 2
+    return size
+
+
+def _most_groups(client: Any) -> int:
+    """Groups to make at the most: a few per thread where the threads are no power of two, to even out their loads."""
+    threads: int = max(1, sum(client.nthreads().values()))
+    power = 1 << (threads - 1).bit_length()
+    return power if power == threads else 4 * power
+
+
+def lay_out(
+    client: Any,
+    pieces: Sequence[Any],
+    sizes: Sequence[int],
+    layout: tuple[Block, ...],
+    facts: Facts,
+    *,
+    rows_per_chunk: int,
+    fewest_chunks: int = SEGMENT_CHUNKS,
+) -> ClusterRows:
+    """Put the rows of some pieces on the grid, in groups that the workers keep.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    pieces : sequence of distributed.Future
+        The rows in their order, each a :class:`~softcount.core.streamed.Piece`.
+    sizes : sequence of int
+        Rows of each piece.
+    layout, facts, rows_per_chunk, fewest_chunks
+        As for :class:`ClusterRows`.
+    """
+    empty = ClusterRows(client, (), layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
+    segments = empty.segments
+    n_groups = min(_most_groups(client), len(segments))
+    size = _group_size(len(segments), n_groups)
+    ends = [0]
+    for n_rows in sizes:
+        ends.append(ends[-1] + n_rows)
+    groups = []
+    for first in range(0, len(segments), size):
+        members = segments[first : first + size]
+        start = members[0].start * rows_per_chunk
+        stop = min(members[-1].stop * rows_per_chunk, facts.n_rows)
+        taken = [i for i in range(len(sizes)) if ends[i] < stop and ends[i + 1] > start]
+        cuts = [(max(start - ends[i], 0), min(stop, ends[i + 1]) - ends[i]) for i in taken]
+        task = client.submit(
+            _make_group,
+            [pieces[i] for i in taken],
+            cuts,
+            members,
+            rows_per_chunk,
+            pure=False,
+            retries=TASK_RETRIES,
+        )
+        groups.append(task)
+    return ClusterRows(client, groups, layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
+
+
+def _make_group(
+    pieces: list[Piece],
+    cuts: list[tuple[int, int]],
+    members: list[range],
+    rows_per_chunk: int,
+) -> Group:
+    """Cut a group's rows into chunks; sparse blocks are sorted by column here, where they stay."""
+    parts = (piece.rows(*cut) for piece, cut in zip(pieces, cuts, strict=True))
+    first = members[0].start
+    chunks = []
+    for number, part in enumerate(cut_pieces(parts, rows_per_chunk)):
+        index = first + number
+        blocks = tuple(_kept(_aligned(block)) for block in part.blocks)
+        labels, weight = _aligned(part.labels), _aligned(part.weight)
+        chunks.append(Chunk(index, index * rows_per_chunk, blocks, labels, weight, part.n_rows))
+    segments = tuple(tuple(chunks[m.start - first : m.stop - first]) for m in members)
+    return Group(segments)
+
+
+def _aligned(value: Any) -> Any:
+    """The same with arrays that begin where numbers may: those that came over the network begin anywhere."""
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value) if f.init})
+    return value
+
+
+def _kept(block: Block) -> Block:
+    return block.indexed() if isinstance(block, SparseBlock) else block
