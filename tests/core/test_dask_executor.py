@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from softcount.core.chunks import Chunks
-from softcount.core.counts import Counts
 from softcount.core.cluster_rows import lay_out
+from softcount.core.counts import Counts
 from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.execute import ThreadExecutor, merge_tree
 from softcount.core.facts import Facts

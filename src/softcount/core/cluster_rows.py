@@ -95,6 +95,7 @@ def _one_chunk(group: Group, index: int, changes: tuple[Callable[[Chunk], Chunk]
 
 
 def changed(chunk: Chunk, changes: tuple[Callable[[Chunk], Chunk], ...]) -> Chunk:
+    """The chunk after all of the changes."""
     for change in changes:
         chunk = change(chunk)
     return chunk

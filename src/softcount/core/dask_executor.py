@@ -83,10 +83,10 @@ def _end(client: Any, cluster: Any) -> None:
 # ---- the user's partitions
 def _tasks(task: Callable[..., Any], partitions: Sequence[tuple[Any, ...]], arguments: tuple[Any, ...]) -> list[Any]:
     """``task(packed arguments, *partition)`` for every partition, as delayed objects."""
-    import dask
+    from dask.delayed import delayed
 
-    described = dask.delayed(_packed(arguments), pure=True)
-    run = dask.delayed(_on_partition, pure=False)
+    described = delayed(_packed(arguments), pure=True)
+    run = delayed(_on_partition, pure=False)
     return [run(task, described, *partition) for partition in partitions]
 
 
@@ -145,11 +145,12 @@ def lazy_rows(
     import dask.array
 
     from_delayed: Any = dask.array.from_delayed
+    concatenate: Any = dask.array.concatenate
     parts = []
     for number, answer in enumerate(_tasks(task, partitions, arguments)):
         n_rows = np.nan if sizes is None else sizes[number]
         parts.append(from_delayed(answer, (n_rows, *example.shape[1:]), meta=example))
-    return dask.array.concatenate(parts, axis=0, allow_unknown_chunksizes=sizes is None)
+    return concatenate(parts, axis=0, allow_unknown_chunksizes=sizes is None)
 
 
 # ---- passes over them
