@@ -30,17 +30,23 @@ def scikit_learn_starts(
 ) -> list[StartOf] | None:
     """The starts that scikit-learn makes from this seed, or None where it makes none.
 
-    That is for rows with weights, labels or missing cells, which it does not know, and for repeated rows: there a start
-    drawn row by row would make a weight of two something else than two rows.
+    That is for rows with labels or missing cells, which it does not know. Rows with weights and repeated rows are
+    clustered as the distinct rows with their total weight, for a start drawn row by row would make a weight of two
+    something else than two rows; the other kinds of start are then the core's.
     """
     block: Any = chunks.blocks[0]
-    if isinstance(random_state, np.random.Generator):
-        return None
-    if chunks.weight is not None or chunks.labels is not None or block.has_missing:
-        return None
-    if find_patterns(chunks).n_patterns < chunks.n_rows:
+    if isinstance(random_state, np.random.Generator) or chunks.labels is not None or block.has_missing:
         return None
     rng = check_random_state(random_state)
+    patterns = find_patterns(chunks)
+    if chunks.weight is not None or patterns.n_patterns < chunks.n_rows:
+        if kind != "kmeans" or patterns.n_patterns < n_components:
+            return None
+        distinct = block.values[patterns.rows]
+        fits = [
+            KMeans(n_components, n_init=1, random_state=rng).fit(distinct, None, patterns.weight) for _ in range(n_init)
+        ]
+        return [partial(_from_resp, fit.predict(block.values)) for fit in fits]
     # One after the other, for each draw moves the stream on; the runs themselves draw nothing.
     return [partial(_from_resp, _responsibilities(kind, block.values, n_components, rng)) for _ in range(n_init)]
 

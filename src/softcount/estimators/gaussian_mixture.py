@@ -59,8 +59,9 @@ class GaussianMixture(BaseMixture):
        \Sigma_k = \frac{\sum_i r_{ik}(x_i - \mu_k)(x_i - \mu_k)^\top}{\sum_i r_{ik}} + \varepsilon I
 
     A row with missing cells (NaN) has the density of its observed part. With complete, distinct rows, no weights and no
-    labels a seed gives scikit-learn's own starts and so its result; otherwise starts depend neither on the order of the
-    rows nor on their repetition.
+    labels a seed gives scikit-learn's own starts and so its result; where rows are repeated or have weights, k-means
+    clusters the distinct rows with their total weight. Those starts depend neither on the order of the rows nor on
+    their repetition.
 
     The covariance above maximizes the expected log-density minus
     :math:`\tfrac{\varepsilon}{2}\mathrm{tr}\,\Sigma_k^{-1}` per row, so that term belongs to what EM monitors, and to

@@ -163,3 +163,17 @@ def test_parameters_no_fit_can_use_are_named(tables, options, message):
 def test_defaults_are_the_rivals():
     ours, theirs = GaussianMixture().get_params(), Rival().get_params()
     assert {name: ours[name] for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCES)
+def test_repeated_rows_are_clustered_as_well_as_the_rival_clusters_them(covariance_type):
+    # One row of these appears twice; both need the same clusters from every seed.
+    X = load_iris().data
+    for seed in range(5):
+        own, rival = both(X, n_components=3, covariance_type=covariance_type, random_state=seed, max_iter=500)
+        assert own.score(X) > rival.score(X) - 1e-4
+    distinct, counts = np.unique(X, axis=0, return_counts=True)
+    weighted = GaussianMixture(3, covariance_type=covariance_type, random_state=4, max_iter=500)
+    weighted.fit(distinct, sample_weight=counts)
+    assert_allclose(weighted.covariances_, own.covariances_, rtol=1e-9)
+    assert_allclose(weighted.weights_, own.weights_, rtol=1e-9)
