@@ -204,19 +204,21 @@ class TableRows(GenerativeEstimator):
     def _feature_order(self) -> NDArray[Any] | None:
         return None if self._sparse_family is not None else self._plan_table.order()
 
-    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+    def top_features(self, k: int = 10, *, feature_names: Any = None) -> dict[Any, list[tuple[str, float]]]:
         """The features that speak most for each class; of a categorical column, the values that do.
 
         Parameters
         ----------
         k : int
             How many per class.
+        feature_names : sequence of str, optional
+            Names of the columns of X; by default those it came with, else x0, x1, ...
         """
         check_is_fitted(self, "params_")
         weight = np.exp(self.params_.log_weights)
         names: list[str] = []
         scores: list[Any] = []
-        block_names, start = self._block_feature_names(), 0
+        block_names, start = self._block_feature_names(feature_names), 0
         for family, params in zip(self.model_.families, self.params_.blocks, strict=True):
             if isinstance(family, Categorical):
                 scores.append(family.value_telling(params, weight))
