@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softcount import NaiveBayes
+from softcount import Mixture, NaiveBayes
 from softcount.families import FAMILIES, PseudoCounts
 from tests.laws.family_cases import CASES
 from tests.laws.family_tables import Table
@@ -72,3 +72,27 @@ def test_evidence_adds_up_to_the_log_odds(name):
     log_proba = model.predict_log_proba(X)
     total = found.baseline + np.asarray(found.values.sum(axis=1)).ravel()
     assert_allclose(total, log_proba[:, 1] - log_proba[:, 0], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_stands_beside_another_in_a_classifier_and_in_a_mixture(name, missing):
+    X, y = rows(name, missing)
+    rng = np.random.default_rng(0)
+    beside = rng.normal(2.0 * y, 1.0)
+    if missing:
+        beside[rng.random(y.size) < 0.2] = np.nan
+    table = np.column_stack([X, beside])
+    kinds = [name] * X.shape[1] + ["gaussian"]
+    for labels in (y, np.where(np.arange(y.size) % 2, np.nan, y)):
+        model = NaiveBayes(families=kinds, unlabeled_weight=1.0).fit(table, labels)
+        assert model.score(table, y) > 0.65
+        assert list(model.families_.values()) == kinds
+        drawn, classes = model.sample(20, random_state=0)
+        assert np.shape(drawn) == (20, table.shape[1])
+        assert np.isfinite(model.score_samples(drawn)).all()
+        assert set(np.unique(classes)) <= {0.0, 1.0}
+    mixture = Mixture(2, families=kinds, n_init=1, max_iter=30, tol=0.0, random_state=0).fit(table)
+    objective = np.array([step.objective for step in mixture.history_])
+    assert np.all(np.diff(objective) >= -1e-9 * np.abs(objective[1:]))
+    assert np.isfinite(mixture.score_samples(table)).all()

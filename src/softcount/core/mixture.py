@@ -142,7 +142,8 @@ class MixtureModel:
         class_weight = np.zeros(n)
         for chunk in chunks:
             if collected is None:
-                before: Sequence[Params | None] = [None] * len(self.families) if params is None else params.blocks
+                # Families that were given no parameters (an empty dictionary) need none.
+                before = [None] * len(self.families) if params is None else [p or None for p in params.blocks]
                 triples = zip(self.families, chunk.blocks, before, strict=True)
                 collected = [family.tally(block, n, p) for family, block, p in triples]
             resp = np.ascontiguousarray(resp_of(chunk))

@@ -265,3 +265,24 @@ def test_a_text_in_the_table_is_named_with_its_place_and_the_way_out():
 def test_a_missing_cell_among_objects_is_a_missing_cell():
     with pytest.raises(InputError, match=r"contains NaN: row 1, column 'size'"):
         LogisticRegression().fit(pd.DataFrame({"size": [1.0, pd.NA]}, dtype=object), ["a", "b"])
+
+
+@pytest.mark.parametrize("solver", ["newton", "newton-cg"])
+@pytest.mark.parametrize("size", [20.0, 40.0])
+def test_offsets_that_leave_no_information_at_the_start_are_overcome(size, solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    offset = np.where(np.arange(60) % 2, size, -size)
+    model = LogisticRegression(C=np.inf, solver=solver).fit(X, y, offset=offset)
+    assert model.converged_
+    residual = y - model.predict_proba(X, offset=offset)[:, 1]
+    np.testing.assert_allclose(np.column_stack([np.ones(60), X]).T @ residual, 0.0, atol=1e-6)
+
+
+def test_a_fit_that_finds_no_step_says_so_and_is_not_converged():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    with pytest.warns(ConvergenceWarning, match="No step raises the likelihood"):
+        model = LogisticRegression(C=np.inf).fit(X, y, offset=np.where(np.arange(60) % 2, 700.0, -700.0))
+    assert not model.converged_
+    assert np.isfinite(model.coef_).all()

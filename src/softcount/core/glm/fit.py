@@ -44,6 +44,8 @@ PART_ROWS_PER_COLUMN = 50
 PART_FEWEST_ROWS = 2000
 SMALLEST_STRIDE = 5
 PART_STOPPING = DevianceStopping(15, 1e-5)
+#: A remaining gain below this share of the objective is rounding.
+NEGLIGIBLE_GAIN = 1e-6
 #: A mean this close to the edge, as a share of a typical one, lies on it.
 AT_EDGE = 1e-8
 
@@ -119,6 +121,11 @@ class GLMFit:
     def aliased(self) -> BoolArray:
         """Columns that are linear combinations of the columns before them."""
         return ~self.model.kept
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether no step raised the objective though its slope was not zero."""
+        return self.fit.params.stuck and self.gain_ahead > NEGLIGIBLE_GAIN * abs(self.fit.objective)
 
     @property
     def deviance(self) -> float:

@@ -42,9 +42,9 @@ __all__ = ["DevianceStopping", "GLMChunk", "GLMData", "GLMModel", "GLMParams", "
 
 Route = Literal["gram", "orthogonal"]
 
-# After this many halvings a step has shrunk to a millionth: the objective has no higher point in its
-# direction.
-MAX_HALVINGS = 20
+# After this many shortenings, the first few of them halvings, the objective has no higher point in that direction.
+MAX_HALVINGS = 30
+PATIENT_HALVINGS = 8
 # A log(theta) further than this from the last one is no Newton step but a guess.
 LARGEST_THETA_STEP = 2.0
 
@@ -330,8 +330,11 @@ class GLMModel:
         """Half the step; after many halvings the previous parameters themselves, marked as stuck."""
         if proposal.halvings >= MAX_HALVINGS:
             return replace(previous, stuck=True)
-        theta = math.sqrt(previous.theta * proposal.theta) if self.estimates_theta else math.nan
-        return GLMParams(0.5 * (previous.coef + proposal.coef), theta, proposal.halvings + 1)
+        # Where large offsets make all rows certain, a step may be too long by any number of powers of two.
+        share = 0.5 if proposal.halvings < PATIENT_HALVINGS else 0.0625
+        coef = (1.0 - share) * previous.coef + share * proposal.coef
+        theta = previous.theta ** (1.0 - share) * proposal.theta**share if self.estimates_theta else math.nan
+        return GLMParams(coef, theta, proposal.halvings + 1)
 
     def counts_bytes(self) -> int:
         """Size of one lane's counts."""

@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 # A step halved this often moves nothing any more: the objective has no higher point in its direction.
 MAX_HALVINGS = 30
+PATIENT_HALVINGS = 8
 # Steps below this that no longer shrink are the rounding errors of the score.
 ROUNDING_STEP = 1e-6
 
@@ -252,6 +253,11 @@ class LogisticModel:
 
 
 def midpoint(previous: LogisticState, proposal: LogisticState) -> LogisticState:
-    """Half the step."""
-    half = 0.5 * (previous.coef + proposal.coef)
-    return replace(proposal, coef=half, halvings=proposal.halvings + 1)
+    """Half the step; after many halvings a sixteenth of it.
+
+    Where large offsets make all rows certain, nothing but rounding is left of the information, and a Newton step is
+    longer than it should be by any number of powers of two.
+    """
+    share = 0.5 if proposal.halvings < PATIENT_HALVINGS else 0.0625
+    coef = (1.0 - share) * previous.coef + share * proposal.coef
+    return replace(proposal, coef=coef, halvings=proposal.halvings + 1)

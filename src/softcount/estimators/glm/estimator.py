@@ -332,7 +332,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             self.theta_ = found.model.family.theta
         self._is_penalized = self.alpha > 0.0
         self.n_iter_ = found.fit.n_iter
-        self.converged_ = found.fit.converged
+        self.converged_ = found.fit.converged and not found.is_stuck
         self.history_ = list(found.fit.history)
 
     def _default_link(self, family: GLMFamily) -> str:

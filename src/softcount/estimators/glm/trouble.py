@@ -10,8 +10,6 @@ from softcount.core.glm.fit import GLMFit
 
 __all__ = ["AliasedColumnsWarning", "SeparationWarning", "warn_about"]
 
-# A remaining gain below this share of the objective is rounding.
-NEGLIGIBLE_GAIN = 1e-6
 MOST_NAMES = 10
 
 
@@ -54,10 +52,10 @@ def warn_about(found: GLMFit, labels: list[str], tol: float, max_iter: int) -> N
             "errors mean nothing. Choose a link that keeps the mean inside, for example 'log'.",
             ConvergenceWarning,
         )
-    elif fit.params.stuck and found.gain_ahead > NEGLIGIBLE_GAIN * abs(fit.objective):
+    elif found.is_stuck:
         _warn(
             f"No step raises the likelihood after {fit.n_iter} iterations, though its slope is not zero. Put the "
-            "columns on a common scale, or choose another link.",
+            "columns on a common scale, use smaller offsets, or choose another link.",
             ConvergenceWarning,
         )
     elif not fit.converged and tol > 0.0:

@@ -126,6 +126,13 @@ def warn_about(fit: LogisticFit, aliased: list[str], separation: str | None, *, 
         )
     if fit.interrupted:
         _warn(f"Interrupted after {fit.n_iter} iterations; the model is the last finished one.", ConvergenceWarning)
+    elif not fit.converged and tol > 0.0 and fit.n_iter < max_iter:
+        _warn(
+            f"No step raises the likelihood after {fit.n_iter} iterations, though its slope is not zero: most rows are "
+            "so certain that they tell nothing of the way. Use smaller offsets or a stronger penalty, or put the "
+            "columns on a common scale.",
+            ConvergenceWarning,
+        )
     elif not fit.converged and tol > 0.0:
         step = f"{fit.step:.3g}" if np.isfinite(fit.step) else "unknown"
         _warn(
