@@ -17,6 +17,7 @@ from softcount.core.crossfit import hits
 from softcount.core.execute import ThreadExecutor
 from softcount.core.iterate import Stopping
 from softcount.core.learn import Plan, learn
+from softcount.core.side_by_side import SCORE_BYTES
 from softcount.core.unlabeled import choose
 from softcount.families.blocks import CodesBlock, DenseBlock, SparseBlock
 from softcount.families.categorical import Categorical
@@ -162,8 +163,8 @@ def test_all_passes_together_are_at_most_five_times_those_of_em(n_labeled_per_cl
 
 def test_memory_is_that_of_em() -> None:
     rng = np.random.default_rng(8)
-    table = random_array((20_000, 2_000), density=0.01, rng=rng, format="csr", data_sampler=partial(rng.integers, 1, 4))
-    y = np.where(rng.random(20_000) < 0.02, rng.integers(4, size=20_000), np.nan)
+    table = random_array((60_000, 2_000), density=0.01, rng=rng, format="csr", data_sampler=partial(rng.integers, 1, 4))
+    y = np.where(rng.random(60_000) < 0.01, rng.integers(4, size=60_000), np.nan)
     chunks = as_chunks(csr_array(table), y, 4)
 
     def peak(run: Any) -> int:
@@ -176,8 +177,8 @@ def test_memory_is_that_of_em() -> None:
     plan = Plan(stopping=Stopping(3, 0.0))
     em = peak(lambda: learn(multinomial_model(4), ThreadExecutor(1), chunks, plan))
     whole = peak(lambda: choose(multinomial_model(4), ThreadExecutor(1), chunks, plan))
-    # A few numbers per row and word more, where the table has twenty entries per row.
-    assert whole - em <= 0.5 * (table.data.nbytes + table.indices.nbytes)
+    # A few numbers per row and word more, where the table has twenty entries per row; and one chunk's scores.
+    assert whole - em <= 0.4 * (table.data.nbytes + table.indices.nbytes) + 2 * SCORE_BYTES
 
 
 def test_a_row_is_as_long_as_its_words_or_observed_cells() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from softcount.core import side_by_side
 from softcount.core.candidates import Candidates
 from softcount.core.crossfit import HeldOut
 from softcount.core.execute import ThreadExecutor
 from softcount.core.learn import Plan
-from softcount.core.unlabeled import can_choose, choose, lightest_good_candidate
+from softcount.core.unlabeled import can_choose, choose, is_clear, lightest_good_candidate
 from softcount.inputs.labels import Labels
 from tests.core.unlabeled_rows import (
     PLAN,
@@ -106,7 +108,7 @@ def test_fixed_probabilities_speak_for_their_classes_but_sets_do_not() -> None:
 
 # ---- choosing
 def test_em_is_chosen_where_documents_of_a_class_share_words() -> None:
-    X, truth = text_like(800, 300, 4, seed=0, burst=60.0, share=0.15)
+    X, truth = text_like(800, 300, 4, seed=3, burst=60.0, share=0.15)
     choice = choose(multinomial_model(4), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 10, 0), 4), PLAN)
     assert choice.use == "full"
     assert choice.verdict.direction == 1
@@ -163,10 +165,43 @@ def test_ctrl_c_at_any_time_after_the_first_iteration_keeps_what_was_learned() -
     np.testing.assert_array_equal(choice.learned.fit.params.blocks[0]["log_prob"], whole.params.blocks[0]["log_prob"])
 
 
-def test_progress_is_told_fold_by_fold() -> None:
+def test_progress_is_told_with_every_group_of_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     X, truth = text_like(100, 30, 2, seed=4)
+    chunks = as_chunks(X, with_few_labels(truth, 5, 0), 2)
+    candidates = Candidates.prepare(multinomial_model(2), ThreadExecutor(1), chunks, Plan())
     told: list[str] = []
-    choose(multinomial_model(2), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 5, 0), 2), Plan(), told.append)
+    candidates.cross_fit(2, tell=told.append)
+    assert told == [
+        "cross-validation, folds 1 to 5 of 10 (10 labeled rows held out)",
+        "cross-validation, folds 6 to 10 of 10 (10 labeled rows held out)",
+    ]
+    told.clear()
+    monkeypatch.setattr(side_by_side, "SCORE_BYTES", 0)
+    candidates.cross_fit(2, tell=told.append)
     assert len(told) == 10
     assert told[0] == "cross-validation, fold 1 of 10 (2 labeled rows held out)"
     assert told[-1].startswith("cross-validation, fold 10 of 10")
+
+
+# ---- when to stop
+def test_a_clear_comparison_needs_no_second_repeat_of_the_folds() -> None:
+    rng = np.random.default_rng(0)
+    good, bad = 0.9 - 0.05 * rng.random(40), 0.5 + 0.05 * rng.random(40)
+    assert is_clear(held_out(bad, bad + 0.2, good), every_class_twice=True)
+    assert is_clear(held_out(good, bad + 0.2, bad), every_class_twice=True)
+    # Half of the rows gain 0.1 in Brier score, and the others lose as much.
+    torn = 1.0 - np.sqrt(np.where(np.arange(40) % 2, 0.08, 0.28) / 2.0)
+    assert not is_clear(held_out([0.7] * 40, torn, bad), every_class_twice=True)
+    # No difference at all says nothing either.
+    assert not is_clear(held_out(good, good, good), every_class_twice=True)
+
+
+def test_folds_are_dealt_out_once_more_only_where_the_first_deal_left_it_open() -> None:
+    X, truth = text_like(300, 60, 3, seed=5)
+    candidates = Candidates.prepare(
+        multinomial_model(3), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 8, 0), 3), Plan()
+    )
+    twice, once = candidates.cross_fit(2), candidates.cross_fit(2, is_enough=lambda found: True)
+    assert (len(twice), len(once)) == (48, 24)
+    np.testing.assert_array_equal(once.rows, twice.rows[:24])
+    np.testing.assert_array_equal(once.log_posterior["full"], twice.log_posterior["full"][:24])

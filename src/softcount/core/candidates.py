@@ -28,6 +28,7 @@ from softcount.core.learn import Learned, Plan, has_closed_form, learn
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.patterns import take_rows
 from softcount.core.repetition import row_totals, token_correlation, with_evidence
+from softcount.core.side_by_side import passes_side_by_side, runs_at_once
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.columns import PseudoCounts
 from softcount.inputs.labels import Labels
@@ -47,7 +48,7 @@ ENOUGH_ROWS = 1500
 #: Most labeled rows that are held out: more add nothing to the comparison but cost.
 MOST_HELD_OUT = 5000
 #: Passes over all rows in each fold, as a share of those of the whole fit.
-FOLD_SHARE = 0.35
+FOLD_SHARE = 0.25
 #: Labeled rows are copied together where they are at most this share of all rows.
 COPIED_SHARE = 0.25
 ROWS_AT_ONCE = 8192
@@ -182,49 +183,87 @@ class Candidates:
         return max(1, math.floor(FOLD_SHARE * (n_iter + 1) / (1.0 + 2.0 * share)))
 
     # ---- cross-fitting
-    def cross_fit(self, n_passes: int, names: tuple[str, ...] = CANDIDATES, tell: Tell | None = None) -> HeldOut:
-        """Log-posteriors of labeled rows under candidates fitted without them."""
+    def cross_fit(
+        self,
+        n_passes: int,
+        names: tuple[str, ...] = CANDIDATES,
+        tell: Tell | None = None,
+        is_enough: Callable[[HeldOut], bool] | None = None,
+    ) -> HeldOut:
+        """Log-posteriors of labeled rows under candidates fitted without them.
+
+        Parameters
+        ----------
+        n_passes : int
+            Passes over all rows in each fold.
+        names : tuple of str
+        tell : callable or None
+            Is told how it comes along.
+        is_enough : callable or None
+            Asked after each repeat whether another one would tell nothing new.
+        """
         rng = np.random.default_rng(0 if self.plan.seed is None else self.plan.seed)
         considered = self._considered(rng)
         codes = np.full(self.n_labeled, -1, dtype=np.int32)
         codes[considered] = self.codes[considered]
         n_repeats = N_REPEATS if considered.size < ENOUGH_ROWS else 1
-        rows: list[IntArray] = []
-        scores: dict[str, list[FloatArray]] = {name: [] for name in names}
+        found = self._nothing_held_out(names)
         for repeat, parts in enumerate(folds(codes, N_FOLDS, n_repeats, rng)):
-            for number, held in enumerate(parts):
+            at_once = self._folds_at_once(names, len(parts))
+            for first in range(0, len(parts), at_once):
+                held = parts[first : first + at_once]
                 if tell is not None:
-                    done, of = repeat * len(parts) + number + 1, n_repeats * len(parts)
-                    tell(f"cross-validation, fold {done} of {of} ({held.size} labeled rows held out)")
-                blocks = self._held_blocks(held)
-                for name, params in self._fold(held, n_passes, names).items():
-                    scores[name].append(self.log_posterior(params, blocks))
-                rows.append(held)
-        joined = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-        empty = np.empty((0, self.plain.n_classes))
-        return HeldOut(
-            joined,
-            self.codes[joined],
-            self.lengths[joined],
-            self.weight[joined],
-            {name: np.concatenate(parts) if parts else empty for name, parts in scores.items()},
-        )
+                    tell(_which_folds(repeat * len(parts) + first, held, n_repeats * len(parts)))
+                found = self._with_folds(found, held, n_passes)
+            if len(found) == 0 or (is_enough is not None and repeat + 1 < n_repeats and is_enough(found)):
+                break
+        return found
 
-    def _fold(self, held: IntArray, n_passes: int, names: tuple[str, ...]) -> dict[str, MixtureParams]:
-        """Parameters of the candidates without the rows held out."""
+    def _nothing_held_out(self, names: tuple[str, ...]) -> HeldOut:
+        none, empty = np.empty(0, dtype=np.int64), np.empty((0, self.plain.n_classes))
+        return HeldOut(none, self.codes[none], self.lengths[none], self.weight[none], dict.fromkeys(names, empty))
+
+    def _with_folds(self, found: HeldOut, held: list[IntArray], n_passes: int) -> HeldOut:
+        """What was found, with the rows of some more folds."""
+        names = tuple(found.log_posterior)
+        fitted = self._fit_folds(held, n_passes, names)
+        scores = {name: [found.log_posterior[name]] for name in names}
+        for part, params in zip(held, fitted, strict=True):
+            blocks = self._held_blocks(part)
+            for name in names:
+                scores[name].append(self.log_posterior(params[name], blocks))
+        rows = np.concatenate([found.rows, *held])
+        joined = {name: np.concatenate(parts) for name, parts in scores.items()}
+        return HeldOut(rows, self.codes[rows], self.lengths[rows], self.weight[rows], joined)
+
+    def _folds_at_once(self, names: tuple[str, ...], n_folds: int) -> int:
+        """How many folds share their passes over all rows."""
+        if FULL not in names or not has_closed_form(self.informed, self.told):
+            return 1
+        return runs_at_once(self.informed, self.rows, n_folds)
+
+    def _fit_folds(self, held: list[IntArray], n_passes: int, names: tuple[str, ...]) -> list[dict[str, MixtureParams]]:
+        """Per fold, the parameters of the candidates without the rows held out."""
         init = self.plan.init if isinstance(self.plan.init, str) else None
         stopping = Stopping(n_passes, self.plan.stopping.tol)
         plan = replace(self.plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=())
-        found: dict[str, MixtureParams] = {}
-        for name in names:
-            if name == FULL:
-                found[name] = self.few_passes(found[MARGINALS], n_passes, held)
-                continue
-            fit = self.fit(name, plan, held).fit
-            if fit.interrupted:
+        found: list[dict[str, MixtureParams]] = []
+        for part in held:
+            fits = {name: self.fit(name, plan, part).fit for name in names if name != FULL}
+            if any(fit.interrupted for fit in fits.values()):
                 raise KeyboardInterrupt
-            found[name] = fit.params
-        return found
+            found.append({name: fit.params for name, fit in fits.items()})
+        if FULL not in names:
+            return found
+        starts = [fold[MARGINALS] for fold in found]
+        if len(held) == 1:
+            ends = [self.few_passes(starts[0], n_passes, held[0])]
+        else:
+            left_out = [self.labeled[part] for part in held]
+            ends = passes_side_by_side(
+                self.informed, self.executor, self.rows, starts, left_out=left_out, n_passes=n_passes
+            )
+        return [fold | {FULL: params} for fold, params in zip(found, ends, strict=True)]
 
     def _considered(self, rng: np.random.Generator) -> IntArray:
         if self.n_labeled <= MOST_HELD_OUT:
@@ -252,6 +291,11 @@ class Candidates:
         weight = None if self.rows.weight is None else self.rows.weight[rows]
         scores = self.log_posterior(full.fit.params, blocks)
         return fit_cooling(scores, row_lengths(self.plain, blocks), answers, weight)
+
+
+def _which_folds(n_done: int, held: list[IntArray], of: int) -> str:
+    which = f"fold {n_done + 1}" if len(held) == 1 else f"folds {n_done + 1} to {n_done + len(held)}"
+    return f"cross-validation, {which} of {of} ({sum(part.size for part in held)} labeled rows held out)"
 
 
 def usable_rows(chunks: Chunks) -> BoolArray:

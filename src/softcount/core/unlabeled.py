@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,10 +28,12 @@ from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel
 from softcount.core.verdict import Verdict, interrupted_verdict, no_evidence, weigh_up
 
-__all__ = ["Choice", "can_choose", "choose", "held_out_as_given", "lightest_good_candidate"]
+__all__ = ["Choice", "can_choose", "choose", "held_out_as_given", "is_clear", "lightest_good_candidate"]
 
 #: Standard errors by which a candidate has to be better than a lighter one.
 MARGIN = 0.25
+#: Standard errors beyond the margin, either way, that settle a comparison after one repeat of the folds.
+CLEAR = 1.0
 #: Gains of the Brier score below this are rounding.
 ROUNDING = 1e-12
 
@@ -88,7 +91,8 @@ def choose(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan, 
     if full.fit.interrupted:
         return Choice(FULL, full, None, interrupted_verdict(FULL, n_labeled, n_unlabeled), None)
     try:
-        held_out = candidates.cross_fit(candidates.fold_passes(full.fit.n_iter), tell=tell)
+        settled = partial(is_clear, every_class_twice=candidates.every_class_twice)
+        held_out = candidates.cross_fit(candidates.fold_passes(full.fit.n_iter), tell=tell, is_enough=settled)
         if len(held_out) == 0:
             rho = candidates.cooling_without_labels(full)
             return Choice(FULL, full, rho, no_evidence(FULL, n_labeled, n_unlabeled), held_out)
@@ -131,16 +135,28 @@ def lightest_good_candidate(held_out: HeldOut, cooling: dict[str, float], *, eve
         What each candidate's posteriors are cooled by.
     every_class_twice : bool
     """
+    return _compared(held_out, cooling, every_class_twice=every_class_twice)[0]
+
+
+def is_clear(held_out: HeldOut, *, every_class_twice: bool) -> bool:
+    """Whether no comparison that led to the choice was closer than a standard error: more folds would not change it."""
+    cooling = {name: held_out.cooling(name) for name in CANDIDATES}
+    return _compared(held_out, cooling, every_class_twice=every_class_twice)[1] >= CLEAR
+
+
+def _compared(held_out: HeldOut, cooling: dict[str, float], *, every_class_twice: bool) -> tuple[str, float]:
+    """The choice, and by how many standard errors the closest comparison on the way was decided."""
     score: dict[str, FloatArray] = {
         name: brier(held_out.cooled(name, cooling[name]), held_out.codes) for name in CANDIDATES
     }
     order = CANDIDATES if every_class_twice else CANDIDATES[1:]
-    current = order[0]
+    current, closest = order[0], math.inf
     for name in order[1:]:
         gain, weight = held_out.by_row(score[current] - score[name])
         total = float(weight.sum())
         mean = float(weight @ gain) / total
-        spread = math.sqrt(float(weight @ (gain - mean) ** 2) / total)
-        if mean > max(MARGIN * spread / math.sqrt(total), ROUNDING):
+        error = math.sqrt(float(weight @ (gain - mean) ** 2) / total / total)
+        closest = min(closest, abs(mean / error - MARGIN) if error > 0.0 else 0.0)
+        if mean > max(MARGIN * error, ROUNDING):
             current = name
-    return current
+    return current, closest
