@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, NONE, Candidates, row_lengths
 from softcount.core.crossfit import hits
 from softcount.core.execute import ThreadExecutor
+from softcount.core.fold_fits import cross_fit, fold_passes
 from softcount.core.iterate import Stopping
 from softcount.core.learn import Plan, learn
 from softcount.core.side_by_side import SCORE_BYTES
@@ -136,7 +137,7 @@ def test_random_labels_are_predicted_no_better_than_by_chance() -> None:
     y = np.full(150, np.nan)
     y[:100] = rng.permutation(np.repeat([0.0, 1.0], 50))
     candidates = prepare(X, y, 2)
-    held = candidates.cross_fit(3)
+    held = cross_fit(candidates, 3)
     assert len(held) == 200
     for name in CANDIDATES:
         accuracy, _ = held.by_row(hits(held.log_posterior[name], held.codes))
@@ -203,13 +204,13 @@ def test_missing_cells_of_sparse_rows_do_not_count_as_observed() -> None:
 
 
 def test_many_labeled_rows_are_not_all_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softcount.core import candidates as module
+    from softcount.core import fold_fits as module
 
     monkeypatch.setattr(module, "MOST_HELD_OUT", 40)
     monkeypatch.setattr(module, "ENOUGH_ROWS", 30)
     X, truth = text_like(200, 30, 2, seed=9)
     y = np.where(np.arange(200) < 120, truth, np.nan)
-    held = prepare(X, y, 2).cross_fit(1)
+    held = cross_fit(prepare(X, y, 2), 1)
     assert len(held) == np.unique(held.rows).size == 40
     assert held.rows.max() > 40
 
@@ -217,7 +218,7 @@ def test_many_labeled_rows_are_not_all_held_out(monkeypatch: pytest.MonkeyPatch)
 def test_folds_follow_the_seed() -> None:
     X, truth = text_like(120, 30, 2, seed=10)
     y = with_few_labels(truth, 12, seed=0)
-    first, again, other = (prepare(X, y, 2, plan=Plan(seed=seed)).cross_fit(1) for seed in (3, 3, 4))
+    first, again, other = (cross_fit(prepare(X, y, 2, plan=Plan(seed=seed)), 1) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first.rows, again.rows)
     assert (first.rows != other.rows).any()
 
@@ -247,7 +248,7 @@ def test_labels_of_rows_are_taken_over() -> None:
     assert candidates.told.n_rows in (60, 32)
     assert candidates.unlabeled.size == 60 - 12 - 20
     # Sets are learned from by EM in every fold, so there are fewer passes over all rows.
-    assert candidates.fold_passes(30) < prepare(X, y, 2).fold_passes(30)
-    held = candidates.cross_fit(2)
+    assert fold_passes(candidates, 30) < fold_passes(prepare(X, y, 2), 30)
+    held = cross_fit(candidates, 2)
     assert len(held) == 2 * 12
     assert all(np.isfinite(scores).all() for scores in held.log_posterior.values())

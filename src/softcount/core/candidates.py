@@ -1,4 +1,4 @@
-"""The three ways to use rows without a label, as fits of one data set, and their cross-fitted posteriors.
+"""The three ways to use rows without a label, as fits of one data set.
 
 ``"none"``
     the labeled rows alone, with the model as the user set it up;
@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,15 +19,13 @@ import numpy as np
 
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
 from softcount.core.chunks import Chunk, Chunks
-from softcount.core.crossfit import HeldOut, finite_log_posterior, fit_cooling, folds
+from softcount.core.crossfit import finite_log_posterior, fit_cooling
 from softcount.core.evidence import class_scores
 from softcount.core.execute import Executor
-from softcount.core.iterate import Stopping
-from softcount.core.learn import Learned, Plan, has_closed_form, learn
+from softcount.core.learn import Learned, Plan, learn
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.patterns import take_rows
 from softcount.core.repetition import row_totals, token_correlation, with_evidence
-from softcount.core.side_by_side import passes_side_by_side, runs_at_once
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.columns import PseudoCounts
 from softcount.inputs.labels import Labels
@@ -41,14 +38,8 @@ CANDIDATES = (NONE, MARGINALS, FULL)
 #: The model as the user set it up, on all rows, where only its calibration is asked for.
 GIVEN = "given"
 
-N_FOLDS = 5
-N_REPEATS = 2
-#: With this many labeled rows one repeat tells as much.
-ENOUGH_ROWS = 1500
-#: Most labeled rows that are held out: more add nothing to the comparison but cost.
-MOST_HELD_OUT = 5000
-#: Passes over all rows in each fold, as a share of those of the whole fit.
-FOLD_SHARE = 0.25
+#: Most rows that a stand-in for labels is made up for.
+MOST_ROWS_ANSWERED = 5000
 #: Labeled rows are copied together where they are at most this share of all rows.
 COPIED_SHARE = 0.25
 ROWS_AT_ONCE = 8192
@@ -174,105 +165,6 @@ class Candidates:
             params = self.informed.solve(counts, params)
         return params
 
-    def fold_passes(self, n_iter: int) -> int:
-        """Passes over all rows that a fold may cost, given the iterations of the whole fit."""
-        if has_closed_form(self.informed, self.told):
-            return max(1, math.floor(FOLD_SHARE * (n_iter + 1)))
-        # Labels that leave a choice are learned from by EM as well, twice in every fold.
-        share = self.told.n_rows / self.rows.n_rows
-        return max(1, math.floor(FOLD_SHARE * (n_iter + 1) / (1.0 + 2.0 * share)))
-
-    # ---- cross-fitting
-    def cross_fit(
-        self,
-        n_passes: int,
-        names: tuple[str, ...] = CANDIDATES,
-        tell: Tell | None = None,
-        is_enough: Callable[[HeldOut], bool] | None = None,
-    ) -> HeldOut:
-        """Log-posteriors of labeled rows under candidates fitted without them.
-
-        Parameters
-        ----------
-        n_passes : int
-            Passes over all rows in each fold.
-        names : tuple of str
-        tell : callable or None
-            Is told how it comes along.
-        is_enough : callable or None
-            Asked after each repeat whether another one would tell nothing new.
-        """
-        rng = np.random.default_rng(0 if self.plan.seed is None else self.plan.seed)
-        considered = self._considered(rng)
-        codes = np.full(self.n_labeled, -1, dtype=np.int32)
-        codes[considered] = self.codes[considered]
-        n_repeats = N_REPEATS if considered.size < ENOUGH_ROWS else 1
-        found = self._nothing_held_out(names)
-        for repeat, parts in enumerate(folds(codes, N_FOLDS, n_repeats, rng)):
-            at_once = self._folds_at_once(names, len(parts))
-            for first in range(0, len(parts), at_once):
-                held = parts[first : first + at_once]
-                if tell is not None:
-                    tell(_which_folds(repeat * len(parts) + first, held, n_repeats * len(parts)))
-                found = self._with_folds(found, held, n_passes)
-            if len(found) == 0 or (is_enough is not None and repeat + 1 < n_repeats and is_enough(found)):
-                break
-        return found
-
-    def _nothing_held_out(self, names: tuple[str, ...]) -> HeldOut:
-        none, empty = np.empty(0, dtype=np.int64), np.empty((0, self.plain.n_classes))
-        return HeldOut(none, self.codes[none], self.lengths[none], self.weight[none], dict.fromkeys(names, empty))
-
-    def _with_folds(self, found: HeldOut, held: list[IntArray], n_passes: int) -> HeldOut:
-        """What was found, with the rows of some more folds."""
-        names = tuple(found.log_posterior)
-        fitted = self._fit_folds(held, n_passes, names)
-        scores = {name: [found.log_posterior[name]] for name in names}
-        for part, params in zip(held, fitted, strict=True):
-            blocks = self._held_blocks(part)
-            for name in names:
-                scores[name].append(self.log_posterior(params[name], blocks))
-        rows = np.concatenate([found.rows, *held])
-        joined = {name: np.concatenate(parts) for name, parts in scores.items()}
-        return HeldOut(rows, self.codes[rows], self.lengths[rows], self.weight[rows], joined)
-
-    def _folds_at_once(self, names: tuple[str, ...], n_folds: int) -> int:
-        """How many folds share their passes over all rows."""
-        if FULL not in names or not has_closed_form(self.informed, self.told):
-            return 1
-        return runs_at_once(self.informed, self.rows, n_folds)
-
-    def _fit_folds(self, held: list[IntArray], n_passes: int, names: tuple[str, ...]) -> list[dict[str, MixtureParams]]:
-        """Per fold, the parameters of the candidates without the rows held out."""
-        init = self.plan.init if isinstance(self.plan.init, str) else None
-        stopping = Stopping(n_passes, self.plan.stopping.tol)
-        plan = replace(self.plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=())
-        found: list[dict[str, MixtureParams]] = []
-        for part in held:
-            fits = {name: self.fit(name, plan, part).fit for name in names if name != FULL}
-            if any(fit.interrupted for fit in fits.values()):
-                raise KeyboardInterrupt
-            found.append({name: fit.params for name, fit in fits.items()})
-        if FULL not in names:
-            return found
-        starts = [fold[MARGINALS] for fold in found]
-        if len(held) == 1:
-            ends = [self.few_passes(starts[0], n_passes, held[0])]
-        else:
-            left_out = [self.labeled[part] for part in held]
-            ends = passes_side_by_side(
-                self.informed, self.executor, self.rows, starts, left_out=left_out, n_passes=n_passes
-            )
-        return [fold | {FULL: params} for fold, params in zip(found, ends, strict=True)]
-
-    def _considered(self, rng: np.random.Generator) -> IntArray:
-        if self.n_labeled <= MOST_HELD_OUT:
-            return np.arange(self.n_labeled)
-        return np.sort(rng.choice(self.n_labeled, MOST_HELD_OUT, replace=False))
-
-    def _held_blocks(self, held: IntArray) -> tuple[Block, ...]:
-        return without_evidence(tuple(take_rows(block, self.labeled[held]) for block in self.rows.blocks))
-
     def log_posterior(self, params: MixtureParams, blocks: tuple[Block, ...]) -> FloatArray:
         """Log-posteriors of rows as they are: prediction does not discount them, calibration does."""
         chunk = Chunk(0, 0, blocks, None, None, blocks[0].n_rows)
@@ -284,18 +176,13 @@ class Candidates:
         """A stand-in where no label can be held out: agree with the marginals' answers on unlabeled rows."""
         marginals = self.fit(MARGINALS, self.plan)
         unlabeled = self.unlabeled
-        places = np.linspace(0, unlabeled.size - 1, min(unlabeled.size, MOST_HELD_OUT)).astype(np.int64)
+        places = np.linspace(0, unlabeled.size - 1, min(unlabeled.size, MOST_ROWS_ANSWERED)).astype(np.int64)
         rows = unlabeled[places]
         blocks = without_evidence(tuple(take_rows(block, rows) for block in self.rows.blocks))
         answers = self.log_posterior(marginals.fit.params, blocks).argmax(axis=1).astype(np.int32)
         weight = None if self.rows.weight is None else self.rows.weight[rows]
         scores = self.log_posterior(full.fit.params, blocks)
         return fit_cooling(scores, row_lengths(self.plain, blocks), answers, weight)
-
-
-def _which_folds(n_done: int, held: list[IntArray], of: int) -> str:
-    which = f"fold {n_done + 1}" if len(held) == 1 else f"folds {n_done + 1} to {n_done + len(held)}"
-    return f"cross-validation, {which} of {of} ({sum(part.size for part in held)} labeled rows held out)"
 
 
 def usable_rows(chunks: Chunks) -> BoolArray:

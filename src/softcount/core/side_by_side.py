@@ -25,12 +25,12 @@ from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian
 from softcount.families.linear import LinearFamily
 
-__all__ = ["SideBySide", "passes_side_by_side", "runs_at_once"]
+__all__ = ["SideBySide", "affordable_runs", "passes_side_by_side", "runs_at_once"]
 
 #: Scores of one chunk under all runs take at most so many bytes, for they should stay in the cache.
 SCORE_BYTES = 2**21
 #: Tables of all runs take at most this share of the rows' own bytes, or as many bytes as nobody notices.
-TABLE_SHARE = 0.125
+TABLE_SHARE = 1.0 / 3.0
 UNNOTICED_BYTES = 2**20
 
 
@@ -160,9 +160,14 @@ def runs_at_once(model: MixtureModel, rows: Chunks, n_runs: int) -> int:
     if not all(_is_free(family, prior) for family, prior in zip(model.families, model.priors, strict=True)):
         return 1
     score_bytes = 8 * min(rows.rows_per_chunk, rows.n_rows) * model.n_classes
+    return max(1, min(n_runs, SCORE_BYTES // score_bytes, affordable_runs(model, rows)))
+
+
+def affordable_runs(model: MixtureModel, rows: Chunks) -> int:
+    """How many runs may keep their tables at a time, beside the rows."""
     tables = table_bytes(model.families, rows.blocks, model.n_classes)
     allowed = max(UNNOTICED_BYTES, int(TABLE_SHARE * sum(_bytes(block) for block in rows.blocks)))
-    return max(1, min(n_runs, SCORE_BYTES // score_bytes, allowed // tables))
+    return allowed // tables
 
 
 def _is_free(family: ColumnFamily, prior: Any) -> bool:
