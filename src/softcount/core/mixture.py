@@ -110,6 +110,10 @@ class MixtureModel:
         """None: EM never needs a shorter step."""
         return None
 
+    def prepared(self, params: MixtureParams) -> MixtureParams:
+        """Parameters as they come from a checkpoint, with their scorers."""
+        return self.make_params(params.log_weights, params.blocks)
+
     # ---- one pass over some rows
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
         """Expected counts of the rows under ``params``, and their log-likelihood."""
