@@ -22,6 +22,7 @@ __all__ = [
     "dense_block",
     "in_range",
     "is_sparse",
+    "names_of_columns",
     "read_codes",
     "read_numbers",
     "sparse_block",
@@ -39,6 +40,16 @@ LARGEST_CODE = 2**31 - 1
 def is_sparse(X: Any) -> bool:
     """Whether X is a SciPy sparse matrix or array."""
     return bool(issparse(X))
+
+
+def names_of_columns(given: Any, own: list[str]) -> list[str]:
+    """The names somebody gave to the columns, checked, or else their own."""
+    if given is None:
+        return own
+    names = [str(name) for name in given]
+    if len(names) != len(own):
+        raise InputError(f"feature_names has {len(names)} names, but the model has {len(own)} features.")
+    return names
 
 
 def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = True, check_finite: bool = True) -> Any:

@@ -38,12 +38,14 @@ def value_classes() -> dict[str, type]:
     from softcount.core.logistic.gradient import Momentum
     from softcount.core.logistic.model import LogisticState
     from softcount.core.logistic.quasi_newton import Memory, Pair
+    from softcount.core.membership import Membership, MembershipCounts
     from softcount.core.mixture import MixtureModel, MixtureParams
     from softcount.core.orthogonal import TriangularFactor
     from softcount.core.verdict import Verdict
     from softcount.estimators._columns import ColumnPlan, TablePlan
     from softcount.estimators.glm.design import DesignColumn, DesignFactor, FormulaDesign
     from softcount.estimators.glm.formula import FormulaFit
+    from softcount.estimators.latent_class.covariates import Covariates
     from softcount.estimators.table.evaluation import Evaluation, Reliability
     from softcount.estimators.table.settings import Setting
     from softcount.estimators.table.text import TextCounter, TextOptions, Vocabulary
@@ -59,6 +61,7 @@ def value_classes() -> dict[str, type]:
         ColumnPlan,
         ColumnRole,
         Counts,
+        Covariates,
         DesignColumn,
         DesignFactor,
         Evaluation,
@@ -68,6 +71,8 @@ def value_classes() -> dict[str, type]:
         Goodness,
         LogisticState,
         Memory,
+        Membership,
+        MembershipCounts,
         MixtureModel,
         MixtureParams,
         Moments,
