@@ -22,6 +22,7 @@ from softcount.core.chunks import Chunk, Chunks
 from softcount.core.crossfit import finite_log_posterior, fit_cooling
 from softcount.core.evidence import class_scores
 from softcount.core.execute import Executor
+from softcount.core.journal import NO_JOURNAL, Journal
 from softcount.core.learn import Learned, Plan, learn
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.patterns import take_rows
@@ -150,19 +151,26 @@ class Candidates:
     def fit(self, name: str, plan: Plan, left_out: IntArray | None = None) -> Learned:
         """Fit a candidate, without some of the labeled rows if asked."""
         if name in (FULL, GIVEN):
-            return learn(self.informed, self.executor, _without(self.rows, self.labeled, left_out), plan)
+            rows = _without(self.rows, self.labeled, left_out)
+            return learn(self.informed, self.executor, rows, replace(plan, journal=plan.journal.part(name)))
         init = plan.init if isinstance(plan.init, str) else None
         model, told = (self.plain, self.told_plain) if name == NONE else (self.informed, self.told)
-        plan = replace(plan, init=init, on_step=None)
+        plan = replace(plan, init=init, on_step=None, journal=plan.journal.part(name))
         return learn(model, self.executor, _without(told, self.place, left_out), plan)
 
-    def few_passes(self, start: MixtureParams, n_passes: int, left_out: IntArray) -> MixtureParams:
+    def few_passes(
+        self, start: MixtureParams, n_passes: int, left_out: IntArray, journal: Journal = NO_JOURNAL
+    ) -> MixtureParams:
         """EM over all rows but those left out, for some passes: a cold start that knows nothing of their labels."""
         rows = _without(self.rows, self.labeled, left_out)
-        params, size = start, self.informed.counts_bytes()
-        for _ in range(n_passes):
+        params, size, done = start, self.informed.counts_bytes(), 0
+        known = journal.recall()
+        if known is not None:
+            params, done = self.informed.prepared(known["params"]), known["n_passes"]
+        for number in range(done, n_passes):
             counts = self.executor.reduce(partial(self.informed.tally, params), rows, counts_bytes=size)
             params = self.informed.solve(counts, params)
+            journal.keep(partial(dict, params=params, n_passes=number + 1), finished=number + 1 == n_passes)
         return params
 
     def log_posterior(self, params: MixtureParams, blocks: tuple[Block, ...]) -> FloatArray:

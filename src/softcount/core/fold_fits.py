@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from softcount._types import IntArray
+from softcount._types import FloatArray, IntArray
 from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, Candidates, Tell, without_evidence
 from softcount.core.crossfit import HeldOut, folds
 from softcount.core.iterate import Stopping
+from softcount.core.journal import Journal, once
 from softcount.core.learn import has_closed_form
 from softcount.core.mixture import MixtureParams
 from softcount.core.patterns import take_rows
@@ -37,6 +39,8 @@ FOLD_SHARE = 0.25
 FIRST_LOOK = 3
 
 IsEnough = Callable[[HeldOut], bool]
+#: The candidates' parameters, fitted without the rows of one fold.
+FoldFits = dict[str, MixtureParams]
 
 
 def fold_passes(candidates: Candidates, n_iter: int) -> int:
@@ -81,7 +85,7 @@ class CrossFit:
         n_repeats = N_REPEATS if np.count_nonzero(codes >= 0) < ENOUGH_ROWS else 1
         self.deals = [parts for parts in folds(codes, N_FOLDS, n_repeats, rng) if parts]
         self.at_once = self._folds_at_once()
-        self._begun: list[dict[str, MixtureParams]] = []
+        self._begun: list[FoldFits] = []
 
     def first_look(self) -> HeldOut | None:
         """The first deal after a few passes; None where looking would cost more than it may save.
@@ -93,9 +97,13 @@ class CrossFit:
             return None
         parts = self.deals[0]
         for first in range(0, len(parts), self.at_once):
-            self._say("a first look at", first, parts[first : first + self.at_once])
-            self._begun += self._fitted(parts[first : first + self.at_once], FIRST_LOOK)
-        return self._with_folds(self._nothing(), parts, self._begun)
+            held = parts[first : first + self.at_once]
+            self._say("a first look at", first, held)
+            journal = candidates.plan.journal.part(f"look {first}")
+            found = once(journal, partial(self._fitted, held, FIRST_LOOK, journal))
+            model = candidates.informed
+            self._begun += [{name: model.prepared(params) for name, params in fold.items()} for fold in found]
+        return self._with_scores(self._nothing(), parts, self._scores(parts, self._begun))
 
     def run(self, n_passes: int, is_enough: IsEnough | None = None) -> HeldOut:
         """All deals, or fewer where ``is_enough`` says of what was found that another one would tell nothing new.
@@ -113,7 +121,10 @@ class CrossFit:
                 held = parts[first : first + self.at_once]
                 begun = self._begun[first : first + self.at_once] if repeat == 0 else []
                 self._say("", repeat * len(parts) + first, held)
-                found = self._with_folds(found, held, self._fitted(held, n_passes, begun))
+                journal = self.candidates.plan.journal.part(f"fold {repeat}.{first}")
+                found = self._with_scores(
+                    found, held, once(journal, partial(self._fold_scores, held, n_passes, journal, begun))
+                )
             if repeat + 1 < len(self.deals) and is_enough is not None and is_enough(found):
                 break
         return found
@@ -125,34 +136,40 @@ class CrossFit:
             return 1
         return runs_at_once(candidates.informed, candidates.rows, N_FOLDS)
 
+    def _fold_scores(
+        self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[FoldFits]
+    ) -> dict[str, FloatArray]:
+        """Log-posteriors of the rows held out, candidate by candidate."""
+        return self._scores(held, self._fitted(held, n_passes, journal, begun))
+
     def _fitted(
-        self, held: list[IntArray], n_passes: int, begun: list[dict[str, MixtureParams]] | None = None
-    ) -> list[dict[str, MixtureParams]]:
+        self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[FoldFits] | None = None
+    ) -> list[FoldFits]:
         """Per fold, the parameters of the candidates without the rows held out."""
         candidates = self.candidates
         if begun:
             found, starts, n_passes = begun, [fold[FULL] for fold in begun], n_passes - FIRST_LOOK
         else:
-            found = [self._closed_forms(part, n_passes) for part in held]
+            found = [self._closed_forms(part, n_passes, journal.part(f"{i}")) for i, part in enumerate(held)]
             if FULL not in self.names:
                 return found
             starts = [fold[MARGINALS] for fold in found]
         if n_passes == 0:
             return found
         if len(held) == 1:
-            ends = [candidates.few_passes(starts[0], n_passes, held[0])]
+            ends = [candidates.few_passes(starts[0], n_passes, held[0], journal.part(FULL))]
         else:
             left_out = [candidates.labeled[part] for part in held]
             model, executor = candidates.informed, candidates.executor
             ends = passes_side_by_side(model, executor, candidates.rows, starts, left_out=left_out, n_passes=n_passes)
         return [fold | {FULL: params} for fold, params in zip(found, ends, strict=True)]
 
-    def _closed_forms(self, held: IntArray, n_passes: int) -> dict[str, MixtureParams]:
+    def _closed_forms(self, held: IntArray, n_passes: int, journal: Journal) -> FoldFits:
         """The candidates that need no EM over all rows, and where labels leave a choice some passes over those."""
         plan = self.candidates.plan
         init = plan.init if isinstance(plan.init, str) else None
         stopping = Stopping(n_passes, plan.stopping.tol)
-        plan = replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=())
+        plan = replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
         fits = {name: self.candidates.fit(name, plan, held).fit for name in self.names if name != FULL}
         if any(fit.interrupted for fit in fits.values()):
             raise KeyboardInterrupt
@@ -165,16 +182,21 @@ class CrossFit:
         scores = dict.fromkeys(self.names, empty)
         return HeldOut(none, candidates.codes[none], candidates.lengths[none], candidates.weight[none], scores)
 
-    def _with_folds(self, found: HeldOut, held: list[IntArray], fitted: list[dict[str, MixtureParams]]) -> HeldOut:
-        """What was found, with the rows of some more folds."""
+    def _scores(self, held: list[IntArray], fitted: list[FoldFits]) -> dict[str, FloatArray]:
+        """Log-posteriors of the rows held out, fold after fold."""
         candidates = self.candidates
-        scores = {name: [found.log_posterior[name]] for name in self.names}
+        scores: dict[str, list[FloatArray]] = {name: [] for name in self.names}
         for part, params in zip(held, fitted, strict=True):
             rows = candidates.labeled[part]
             blocks = without_evidence(tuple(take_rows(block, rows) for block in candidates.rows.blocks))
             for name in self.names:
                 scores[name].append(candidates.log_posterior(params[name], blocks))
-        joined = {name: np.concatenate(parts) for name, parts in scores.items()}
+        return {name: np.concatenate(parts) for name, parts in scores.items()}
+
+    def _with_scores(self, found: HeldOut, held: list[IntArray], scores: dict[str, FloatArray]) -> HeldOut:
+        """What was found, with the rows of some more folds."""
+        candidates = self.candidates
+        joined = {name: np.concatenate([found.log_posterior[name], scores[name]]) for name in self.names}
         rows = np.concatenate([found.rows, *held])
         return HeldOut(rows, candidates.codes[rows], candidates.lengths[rows], candidates.weight[rows], joined)
 

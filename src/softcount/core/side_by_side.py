@@ -21,7 +21,6 @@ from softcount.core.execute import Executor
 from softcount.core.mixture import MixtureModel, MixtureParams, table_bytes
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.categorical import Categorical
-from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian
 from softcount.families.linear import LinearFamily
 
@@ -170,7 +169,7 @@ def affordable_runs(model: MixtureModel, rows: Chunks) -> int:
     return allowed // tables
 
 
-def _is_free(family: ColumnFamily, prior: Any) -> bool:
+def _is_free(family: object, prior: Any) -> bool:
     """Whether the classes of a family have nothing in common that more of them would change."""
 
     def same_for_all(array: Any) -> bool:
