@@ -65,43 +65,35 @@ def read_csv(
 
 
 def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
-    header = next((row for _, row in _rows(reader, path) if row), None)
-    if header is None:
-        raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
-    names = _names(header, path)
-    rows: list[list[str]] = []
-    places: list[int] = []
-    n_characters = 0
-    for line, row in _rows(reader, path):
-        if row:
-            if len(row) != len(names):
-                raise DataError(_ragged(path, line, row, names, mark))
-            rows.append(row)
-            places.append(line)
-            n_characters += sum(map(len, row))
-        elif len(names) == 1:
-            # An empty line in a file of one column is an empty cell.
-            rows.append([""])
-            places.append(line)
-        if len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
-            yield _table(names, rows, places)
-            rows, places, n_characters = [], [], 0
-    yield _table(names, rows, places)
-
-
-def _rows(reader: Any, path: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows and their first lines: the reader tells the last, which differs where quoted cells hold newlines."""
-    while True:
+    # The reader tells a row's last line; its first one differs where quoted cells hold newlines.
+    line = 1
+    try:
+        header = next((row for row in reader if row), None)
+        if header is None:
+            raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
+        names = _names(header, path)
+        width, rows, places, n_characters = len(names), list[list[str]](), list[int](), 0
         line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise DataError(
-                f"{path}: the row that starts on line {line} cannot be read ({error}). A quotation mark may be missing."
-            ) from None
-        if row is None:
-            return
-        yield line, row
+        for row in reader:
+            if len(row) == width:
+                rows.append(row)
+                places.append(line)
+                n_characters += sum(map(len, row))
+            elif row:
+                raise DataError(_ragged(path, line, row, names, mark))
+            elif width == 1:
+                # An empty line in a file of one column is an empty cell.
+                rows.append([""])
+                places.append(line)
+            if len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
+                yield _table(names, rows, places)
+                rows, places, n_characters = [], [], 0
+            line = reader.line_num + 1
+        yield _table(names, rows, places)
+    except csv.Error as error:
+        raise DataError(
+            f"{path}: the row that starts on line {line} cannot be read ({error}). A quotation mark may be missing."
+        ) from None
 
 
 def _table(names: list[str], rows: list[list[str]], places: list[int]) -> RawTable:
