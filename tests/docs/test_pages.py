@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tools import write_reference
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 FENCE = re.compile(r"^```(?P<language>[\w-]*)[^\n]*\n(?P<code>.*?)^```\s*$", flags=re.MULTILINE | re.DOTALL)
@@ -83,3 +85,21 @@ def test_blocks_of_other_languages_do_not_run(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ false\n```\n\n```\nraise\n```\n\n```python\nx = 1\n```\n", encoding="utf-8")
     assert run(page)["x"] == 1
+
+
+# ---- what is written from the code
+def test_the_page_of_names_is_that_of_the_docstrings():
+    assert write_reference.PAGE.read_text(encoding="utf-8") == write_reference.page()
+
+
+def test_every_page_is_reached_from_the_index():
+    reached, waiting = set(), [ROOT / "docs" / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        targets = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+        waiting += [target for name in targets if (target := (page.parent / name).resolve()).suffix == ".md"]
+    missing = [named(page) for page in PAGES if page.is_relative_to(ROOT / "docs") and page not in reached]
+    assert not [name for name in missing if "/adr/" not in name]

@@ -24,6 +24,7 @@ __all__ = [
     "linear_form",
     "side_by_side",
     "stacked",
+    "strongest_features",
     "telling_features",
 ]
 
@@ -77,6 +78,10 @@ class Contributions:
     negative: Any
     prior: float | FloatArray = 0.0
 
+    def __repr__(self) -> str:
+        n_rows, n_features = self.values.shape
+        return f"Contributions({self.positive!r} against {self.negative!r}: {n_rows:,} rows, {n_features:,} features)"
+
     def total(self) -> FloatArray:
         """The log-odds of ``positive`` against ``negative``."""
         with np.errstate(invalid="ignore"):
@@ -95,6 +100,20 @@ class Contributions:
         cells = np.asarray(cells.todense() if hasattr(cells, "todense") else cells).ravel()
         order = np.argsort(-np.abs(cells), kind="stable")[:k]
         return [(self.feature_names[j], float(cells[j])) for j in order if cells[j] != 0.0]
+
+
+def strongest_features(
+    scores: FloatArray, names: list[str], labels: list[Any], k: Any
+) -> dict[Any, list[tuple[str, float]]]:
+    """The ``k`` features with the largest scores, shape (n_features, n_classes), for each class."""
+    if not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k is {k!r}; ask for a whole number of features, 1 or more.")
+    result = {}
+    for column, label in zip(scores.T, labels, strict=True):
+        # Presence and high values first, then absence and low ones, each the most telling first.
+        order = np.lexsort((-np.abs(column), column < 0.0))[:k]
+        result[label] = [(names[j], float(column[j])) for j in order if column[j] != 0.0]
+    return result
 
 
 def class_scores(model: MixtureModel, scores: FloatArray) -> FloatArray:
@@ -175,10 +194,7 @@ def linear_form(
     for family, p in zip(model.families, params.blocks, strict=True):
         form = family.linear_form(p)
         if form is None:
-            raise InputError(
-                f"The boundary is not linear: {family.name} columns have variances (or covariances) of their own in "
-                "each class, which makes it quadratic. Share them between classes for a linear boundary."
-            )
+            raise InputError(f"The boundary is not linear: {_why_not_linear(family)}")
         slopes.append(form[0])
         sizes.extend(np.diff(family.offsets).tolist() if isinstance(family, Categorical) else [1] * form[0].shape[0])
         intercept = intercept + form[1]
@@ -193,6 +209,20 @@ def linear_form(
     if model.n_classes == 2:
         return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1], features)
     return LinearForm(np.ascontiguousarray(coef), intercept, features)
+
+
+def _why_not_linear(family: Any) -> str:
+    """Which term of the log-odds is not linear in the columns, and the way out."""
+    if "gaussian" in family.name and "inverse" not in family.name:
+        return (
+            f"{family.name} columns have variances (or covariances) of their own in each class, which makes it "
+            "quadratic. Share them between classes for a linear boundary."
+        )
+    return (
+        f"the log-odds of {family.name} columns contain other functions of the values than the values themselves. "
+        "Use a model with bernoulli, categorical, multinomial, poisson, geometric, exponential or shared "
+        "gaussian columns, or give such functions (a logarithm, a reciprocal) as columns."
+    )
 
 
 def _design_columns(

@@ -28,6 +28,7 @@ from softcount.core.evidence import (
     linear_form,
     side_by_side,
     stacked,
+    strongest_features,
     telling_features,
 )
 from softcount.core.execute import Executor, ThreadExecutor
@@ -36,6 +37,7 @@ from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
 from softcount.estimators._given_start import params_of
+from softcount.estimators._tables import names_of_columns
 from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
@@ -260,13 +262,15 @@ class GenerativeEstimator(BaseEstimator):
     def _class_labels(self) -> list[Any]:
         return list(range(self.model_.n_classes))
 
-    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+    def top_features(self, k: int = 10, *, feature_names: Any = None) -> dict[Any, list[tuple[str, float]]]:
         """The features that speak most for each class.
 
         Parameters
         ----------
         k : int
             How many per class.
+        feature_names : sequence of str, optional
+            Names of the columns of X; by default those it came with, else x0, x1, ...
 
         Returns
         -------
@@ -276,28 +280,22 @@ class GenerativeEstimator(BaseEstimator):
         """
         check_is_fitted(self, "params_")
         scores = telling_features(self.model_, self.params_)
-        return self._best_of(scores, self._block_feature_names(), k)
+        return self._best_of(scores, self._block_feature_names(feature_names), k)
 
     def _best_of(self, scores: FloatArray, names: list[str], k: Any) -> dict[Any, list[tuple[str, float]]]:
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"k is {k!r}; ask for a whole number of features, 1 or more.")
-        result = {}
-        for index, label in enumerate(self._class_labels()):
-            column = scores[:, index]
-            # Presence and high values first, then absence and low ones, each the most telling first.
-            order = np.lexsort((-np.abs(column), column < 0.0))[:k]
-            result[label] = [(names[j], float(column[j])) for j in order if column[j] != 0.0]
-        return result
+        return strongest_features(scores, names, self._class_labels(), k)
 
-    def _block_feature_names(self) -> list[str]:
-        names, order = self._feature_names(), self._feature_order()
+    def _block_feature_names(self, given: Any = None) -> list[str]:
+        names, order = names_of_columns(given, self._feature_names()), self._feature_order()
         return names if order is None else [names[j] for j in order]
 
     def _block_categories(self) -> list[list[Any] | None]:
         """The values of every block column, or None where they are not a list."""
         return [None] * self.n_features_in_
 
-    def contributions(self, X: Any, positive: Any = None, negative: Any = None) -> Contributions:
+    def contributions(
+        self, X: Any, positive: Any = None, negative: Any = None, *, feature_names: Any = None
+    ) -> Contributions:
         """Evidence of every cell for one class against another; it sums exactly to the difference of log-posteriors.
 
         Parameters
@@ -306,7 +304,10 @@ class GenerativeEstimator(BaseEstimator):
             Rows.
         positive, negative : label, optional
             The classes compared; by default the second against the first.
+        feature_names : sequence of str, optional
+            Names of the columns of X; by default those it came with, else x0, x1, ...
         """
+        names = names_of_columns(feature_names, self._feature_names())
         chunks = self._rows(X)
         labels = self._class_labels()
         if len(labels) < 2:
@@ -325,7 +326,7 @@ class GenerativeEstimator(BaseEstimator):
         log_prior = self._log_class_prior()
         with np.errstate(invalid="ignore"):
             prior = float(np.nan_to_num(log_prior[codes[0]] - log_prior[codes[1]], posinf=np.inf, neginf=-np.inf))
-        found = Contributions(np.concatenate(baselines), values, self._feature_names(), chosen[0], chosen[1], prior)
+        found = Contributions(np.concatenate(baselines), values, names, chosen[0], chosen[1], prior)
         divisor = self._cooling_of(chunks)
         return found if divisor is None else found.divided(divisor)
 

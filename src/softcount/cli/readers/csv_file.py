@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -48,17 +49,18 @@ def read_csv(
         raise UsageError(f"There is no encoding {chosen!r}. Try utf-8, latin-1, cp1252 or utf-16.") from None
     if delimiter is not None and len(delimiter) != 1:
         raise UsageError(f"The delimiter is {delimiter!r}; give one character, or \\t for a tab.")
-    mark = delimiter or _find_delimiter(start.decode(chosen, "replace"))
+    first = start.decode(chosen, "replace").lstrip("\ufeff")
+    # Excel's own way to name the delimiter: a first line that is no part of the table.
+    told = re.match(r'"?sep=([,;\t|])"?\r?\n', first)
+    mark = delimiter or (told[1] if told else _find_delimiter(first))
     csv.field_size_limit(min(LONGEST_FIELD, sys.maxsize))
     reader = csv.reader(text, delimiter=mark, strict=True)
     try:
+        if told:
+            next(reader)
         yield from _pieces(reader, path, mark)
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise DataError(
-            f"{path}: after line {reader.line_num} there is the byte 0x{byte:02x}, which is no {chosen} text. Give the "
-            "file's encoding, for example --encoding cp1252 or --encoding latin-1."
-        ) from None
+        raise _not_in(chosen, path, reader.line_num, error) from None
     finally:
         # The file belongs to the caller.
         text.detach()
@@ -111,6 +113,21 @@ def _names(header: list[str], path: str) -> list[str]:
         raise DataError(f"{path}: line 1 names the column{'s' if len(twice) > 1 else ''} {', '.join(map(repr, twice))} "
                       "more than once. Rename them.")  # fmt: skip
     return names
+
+
+def _not_in(encoding: str, path: str, n_lines: int, error: UnicodeDecodeError) -> DataError:
+    """The place of bytes that are no text in the encoding, and how they read in the one that is commonest then."""
+    data, at = error.object, error.start
+    line = n_lines + 1 + data[:at].count(b"\n")
+    begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+    piece = data[max(begin, at - 15) : end if 0 <= end < at + 15 else at + 15].strip()
+    found = f"{path}: line {line} holds the byte 0x{data[at]:02x}, which is no {encoding} text."
+    if encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
+        return DataError(f"{found} Give the file's encoding with --encoding.")
+    return DataError(
+        f"{found} Give the file's encoding: with --encoding cp1252, which older Windows programs write, it reads "
+        f"{piece.decode('cp1252', 'replace')!r}."
+    )
 
 
 def _ragged(path: str, line: int, row: list[str], names: list[str], mark: str) -> str:

@@ -170,18 +170,20 @@ class ComplementNB(MultinomialNB):
             out += self.class_log_prior_
         return out
 
-    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+    def top_features(self, k: int = 10, *, feature_names: Any = None) -> dict[Any, list[tuple[str, float]]]:
         """The words whose weight for a class is largest compared with the mean of their weights for all classes.
 
         Parameters
         ----------
         k : int
             How many per class.
+        feature_names : sequence of str, optional
+            Names of the columns of X; by default those it came with, else x0, x1, ...
         """
         check_is_fitted(self, "params_")
         weights = np.nan_to_num(self.feature_log_prob_.T, posinf=1e300)
         scores = weights - weights.mean(axis=1, keepdims=True)
-        return self._best_of(scores, self._block_feature_names(), k)
+        return self._best_of(scores, self._block_feature_names(feature_names), k)
 
     score_samples: Any = _NoDensity()
     responsibilities: Any = _NoDensity()

@@ -22,6 +22,7 @@ from softcount.core.mixture import CLASSES, MixtureModel
 from softcount.core.unlabeled import can_choose, choose, held_out_as_given
 from softcount.estimators._choosing import AUTO, Outcome
 from softcount.estimators._parameters import check_number, documented
+from softcount.estimators._tables import names_of_columns
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
 from softcount.estimators.table.answers import Answers, answers_of
 from softcount.estimators.table.evaluation import Evaluation, evaluate
@@ -317,17 +318,19 @@ class TableClassifier(BaseNaiveBayes):
         known: list[list[Any] | None] = [None if p.categories is None else list(p.categories) for p in plans]
         return known + [None] * (n_columns - len(known))
 
-    def top_features(self, k: int = 10) -> dict[Any, list[tuple[str, float]]]:
+    def top_features(self, k: int = 10, *, feature_names: Any = None) -> dict[Any, list[tuple[str, float]]]:
         """The words, values and columns that speak most for each class.
 
         Parameters
         ----------
         k : int
             How many per class.
+        feature_names : sequence of str, optional
+            Other names for the columns and words.
         """
         check_is_fitted(self, "params_")
         weight = np.exp(self.params_.log_weights)
-        columns, start = self._feature_names(), 0
+        columns, start = names_of_columns(feature_names, self._feature_names()), 0
         categories = self._categories_of(len(columns))
         names: list[str] = []
         scores: list[FloatArray] = []
