@@ -24,6 +24,7 @@ from softcount.core.crossfit import HeldOut, finite_log_posterior, fit_cooling, 
 from softcount.core.evidence import class_scores
 from softcount.core.execute import Executor
 from softcount.core.iterate import Stopping
+from softcount.core.journal import NO_JOURNAL, Journal, once
 from softcount.core.learn import Learned, Plan, has_closed_form, learn
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.patterns import take_rows
@@ -158,19 +159,26 @@ class Candidates:
     def fit(self, name: str, plan: Plan, left_out: IntArray | None = None) -> Learned:
         """Fit a candidate, without some of the labeled rows if asked."""
         if name in (FULL, GIVEN):
-            return learn(self.informed, self.executor, _without(self.rows, self.labeled, left_out), plan)
+            rows = _without(self.rows, self.labeled, left_out)
+            return learn(self.informed, self.executor, rows, replace(plan, journal=plan.journal.part(name)))
         init = plan.init if isinstance(plan.init, str) else None
         model, told = (self.plain, self.told_plain) if name == NONE else (self.informed, self.told)
-        plan = replace(plan, init=init, on_step=None)
+        plan = replace(plan, init=init, on_step=None, journal=plan.journal.part(name))
         return learn(model, self.executor, _without(told, self.place, left_out), plan)
 
-    def few_passes(self, start: MixtureParams, n_passes: int, left_out: IntArray) -> MixtureParams:
+    def few_passes(
+        self, start: MixtureParams, n_passes: int, left_out: IntArray, journal: Journal = NO_JOURNAL
+    ) -> MixtureParams:
         """EM over all rows but those left out, for some passes: a cold start that knows nothing of their labels."""
         rows = _without(self.rows, self.labeled, left_out)
-        params, size = start, self.informed.counts_bytes()
-        for _ in range(n_passes):
+        params, size, done = start, self.informed.counts_bytes(), 0
+        known = journal.recall()
+        if known is not None:
+            params, done = self.informed.prepared(known["params"]), known["n_passes"]
+        for number in range(done, n_passes):
             counts = self.executor.reduce(partial(self.informed.tally, params), rows, counts_bytes=size)
             params = self.informed.solve(counts, params)
+            journal.keep(partial(dict, params=params, n_passes=number + 1), finished=number + 1 == n_passes)
         return params
 
     def fold_passes(self, n_iter: int) -> int:
@@ -196,9 +204,10 @@ class Candidates:
                 if tell is not None:
                     done, of = repeat * len(parts) + number + 1, n_repeats * len(parts)
                     tell(f"cross-validation, fold {done} of {of} ({held.size} labeled rows held out)")
-                blocks = self._held_blocks(held)
-                for name, params in self._fold(held, n_passes, names).items():
-                    scores[name].append(self.log_posterior(params, blocks))
+                journal = self.plan.journal.part(f"fold {repeat}.{number}")
+                found = once(journal, partial(self._fold_scores, held, n_passes, names, journal))
+                for name in names:
+                    scores[name].append(found[name])
                 rows.append(held)
         joined = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
         empty = np.empty((0, self.plain.n_classes))
@@ -210,15 +219,25 @@ class Candidates:
             {name: np.concatenate(parts) if parts else empty for name, parts in scores.items()},
         )
 
-    def _fold(self, held: IntArray, n_passes: int, names: tuple[str, ...]) -> dict[str, MixtureParams]:
+    def _fold_scores(
+        self, held: IntArray, n_passes: int, names: tuple[str, ...], journal: Journal
+    ) -> dict[str, FloatArray]:
+        """Log-posteriors of the rows held out under each of the candidates."""
+        blocks = self._held_blocks(held)
+        found = self._fold(held, n_passes, names, journal)
+        return {name: self.log_posterior(params, blocks) for name, params in found.items()}
+
+    def _fold(
+        self, held: IntArray, n_passes: int, names: tuple[str, ...], journal: Journal
+    ) -> dict[str, MixtureParams]:
         """Parameters of the candidates without the rows held out."""
         init = self.plan.init if isinstance(self.plan.init, str) else None
         stopping = Stopping(n_passes, self.plan.stopping.tol)
-        plan = replace(self.plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=())
+        plan = replace(self.plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
         found: dict[str, MixtureParams] = {}
         for name in names:
             if name == FULL:
-                found[name] = self.few_passes(found[MARGINALS], n_passes, held)
+                found[name] = self.few_passes(found[MARGINALS], n_passes, held, journal.part(FULL))
                 continue
             fit = self.fit(name, plan, held).fit
             if fit.interrupted:
