@@ -336,6 +336,10 @@ class GLMModel:
         theta = previous.theta ** (1.0 - share) * proposal.theta**share if self.estimates_theta else math.nan
         return GLMParams(coef, theta, proposal.halvings + 1)
 
+    def prepared(self, params: GLMParams) -> GLMParams:
+        """The parameters themselves."""
+        return params
+
     def counts_bytes(self) -> int:
         """Size of one lane's counts."""
         return GramTally.nbytes(self.n_columns)
