@@ -29,6 +29,8 @@ _NAMES = {
     "NaiveBayes": "softcount.estimators.naive_bayes",
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
+    "class_effects": "softcount.explain.three_step",
+    "class_outcomes": "softcount.explain.three_step",
     "compare_pair": "softcount.explain.compare",
     "load": "softcount.persist",
     "plot_boundary": "softcount.explain.boundary",
