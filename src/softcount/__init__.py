@@ -29,6 +29,7 @@ _NAMES = {
     "NaiveBayes": "softcount.estimators.naive_bayes",
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
+    "checkpoints": "softcount.persist.checkpoints",
     "class_effects": "softcount.explain.three_step",
     "class_outcomes": "softcount.explain.three_step",
     "compare_pair": "softcount.explain.compare",

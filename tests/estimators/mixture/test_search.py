@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_was_found_so_far(monkeypatch):
 
     calls = []
 
-    def interrupted(model, executor, chunks, start, stopping, *, accelerate=False, on_step=None):
+    def interrupted(model, executor, chunks, start, stopping, *, accelerate=False, on_step=None, journal=None):
         def step(seen, params):
             calls.append(seen)
             if len(calls) == 5:
@@ -217,7 +217,7 @@ def interrupting(monkeypatch, at):
 
     steps = []
 
-    def interrupted(model, executor, chunks, start, stopping, *, accelerate=False, on_step=None):
+    def interrupted(*given, on_step=None, **options):
         def step(seen, params):
             steps.append(seen)
             if on_step is not None:
@@ -225,7 +225,7 @@ def interrupting(monkeypatch, at):
             if len(steps) == at:
                 raise KeyboardInterrupt
 
-        return iterate(model, executor, chunks, start, stopping, accelerate=accelerate, on_step=step)
+        return iterate(*given, on_step=step, **options)
 
     monkeypatch.setattr(search, "iterate", interrupted)
     return steps

@@ -18,8 +18,9 @@ from softcount.core.logistic.fit import LogisticFit, LogisticProblem, fit_logist
 from softcount.core.logistic.inference import LogisticInference, infer, is_affordable, symmetric
 from softcount.core.logistic.methods import Solver
 from softcount.core.progress import step_printer
+from softcount.estimators._fitting import current_journal, one_fit
 from softcount.estimators._saving import Savable
-from softcount.estimators.glm.inputs import column_names
+from softcount.estimators.glm.inputs import column_names, read_table
 from softcount.estimators.logistic.answers import LogisticAnswers
 from softcount.estimators.logistic.inputs import (
     Strength,
@@ -32,7 +33,6 @@ from softcount.estimators.logistic.inputs import (
     read_solver,
     read_start,
     read_strength,
-    read_table,
     scaled_table,
 )
 from softcount.estimators.logistic.targets import Targets, read_targets, with_class_weight, without_empty_classes
@@ -221,24 +221,26 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
             Added to the linear predictor with coefficient 1: the log odds of the second of two classes, or a score
             per class.
         """
-        strength = read_strength(self.penalty, self.C, self.l1_ratio)
-        solver = self._check_parameters()
-        table = read_table(self, X, reset=True)
-        weight = read_weights(sample_weight, table.shape[0])
-        targets = read_targets(
-            y,
-            table,
-            sample_weight,
-            classes=self.classes,
-            missing_label=self.missing_label,
-            from_generative=self.from_generative,
-        )
-        targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
-        targets, weight = with_class_weight(targets, weight, self.class_weight)
-        targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
-        shift = read_offsets(offset, table.shape[0], targets.classes.size)
-        with single_threaded_blas():
-            self._fit_rows(table, targets, weight, shift, strength=strength, solver=solver)
+        with one_fit(self):
+            strength = read_strength(self.penalty, self.C, self.l1_ratio)
+            solver = self._check_parameters()
+            table = read_table(self, X, reset=True)
+            weight = read_weights(sample_weight, table.shape[0])
+            targets = read_targets(
+                y,
+                X,
+                sample_weight,
+                n_rows=table.shape[0],
+                classes=self.classes,
+                missing_label=self.missing_label,
+                from_generative=self.from_generative,
+            )
+            targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
+            targets, weight = with_class_weight(targets, weight, self.class_weight)
+            targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
+            shift = read_offsets(offset, table.shape[0], targets.classes.size)
+            with single_threaded_blas():
+                self._fit_rows(table, targets, weight, shift, strength=strength, solver=solver)
         return self
 
     def _fit_rows(
@@ -268,6 +270,7 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
             read_start(self._start(), data, scale),
             wanted,
             step_printer(type(self).__name__, self.verbose),
+            current_journal(self),
         )
         fit = fit_logistic(problem, executor)
         inference = infer(fit, data, executor, wanted=wanted)
@@ -277,7 +280,7 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         self.classes_ = targets.classes
         self.aliased_, self.separation_ = aliased, separation
         self.separated_ = separated_names(fit, names, fit_intercept=bool(self.fit_intercept))
-        self._has_penalty = strength.strength > 0.0
+        self._penalty_strength, self._penalty_l1_ratio = strength.strength, strength.l1_ratio
         self._keep(fit, inference, data, scale, names)
 
     def _start(self) -> Any:

@@ -23,7 +23,8 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
 from softcount.core.progress import note_printer, step_printer, stoppable
-from softcount.estimators._generative import GenerativeEstimator, grid_for, seed_of
+from softcount.estimators._fitting import journal_and_seed, one_fit, seed_of
+from softcount.estimators._generative import GenerativeEstimator, grid_for
 from softcount.estimators._parameters import read_class_prior
 from softcount.estimators.mixture._checks import check_search, data_notes
 from softcount.estimators.mixture.description import (
@@ -84,20 +85,22 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         -------
         self
         """
-        self._check_parameters()
-        blocks = self._read_blocks(X, reset=True)
-        n_rows = blocks[0].n_rows
-        weight = read_weights(sample_weight, n_rows)
-        if weight is not None and not weight.any():
-            raise InputError("All sample weights are zero, so there is nothing to learn from.")
-        if n_rows < self.n_components:
-            raise InputError(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}"
-            )
-        labels, names = self._read_labels(y, n_rows)
-        learned = self._learn(blocks, labels, weight, names)
-        self.component_names_ = names
-        return self._keep(learned)
+        with one_fit(self):
+            self._check_parameters()
+            blocks = self._read_blocks(X, reset=True)
+            n_rows = blocks[0].n_rows
+            weight = read_weights(sample_weight, n_rows)
+            if weight is not None and not weight.any():
+                raise InputError("All sample weights are zero, so there is nothing to learn from.")
+            if n_rows < self.n_components:
+                raise InputError(
+                    f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
+                    f"n_samples = {n_rows}"
+                )
+            labels, names = self._read_labels(y, n_rows)
+            learned = self._learn(blocks, labels, weight, names)
+            self.component_names_ = names
+            return self._keep(learned)
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, and the component of each row; that of a labeled row is its label's."""
@@ -158,11 +161,11 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             stopping=Stopping(self.max_iter, self.tol),
             accelerate=bool(self.accelerate),
             annealing=tuple(self.annealing or ()),
-            seed=seed_of(self.random_state),
             on_step=step_printer(name, verbose - 1),
             tell=note_printer(name, verbose),
             n_final=self._n_final(),
             merge_rows=self.merge_rows,
+            **journal_and_seed(self),
         )
 
     def _plan_for(self, chunks: Chunks) -> Plan:

@@ -26,7 +26,8 @@ from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
-from softcount.estimators._generative import GenerativeEstimator, grid_for, seed_of
+from softcount.estimators._fitting import one_fit, seed_of
+from softcount.estimators._generative import GenerativeEstimator, grid_for
 from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily, PseudoCounts
@@ -59,17 +60,18 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         -------
         self
         """
-        self._check_parameters()
-        blocks = self._read_training_rows(X)
-        labels, classes = self._read_labels(y, blocks[0].n_rows)
-        weight = read_weights(sample_weight, blocks[0].n_rows)
-        if weight is not None and not weight.any():
-            raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
-        outcome = self._fit_with_choice(blocks, labels, weight, classes)
-        self.classes_ = classes
-        self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
-        self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
-        return self._keep(outcome.learned)
+        with one_fit(self):
+            self._check_parameters()
+            blocks = self._read_training_rows(X)
+            labels, classes = self._read_labels(y, blocks[0].n_rows)
+            weight = read_weights(sample_weight, blocks[0].n_rows)
+            if weight is not None and not weight.any():
+                raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
+            outcome = self._fit_with_choice(blocks, labels, weight, classes)
+            self.classes_ = classes
+            self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
+            self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
+            return self._keep(outcome.learned)
 
     def _read_training_rows(self, X: Any) -> tuple[Block, ...]:
         """X for ``fit``; checks that counting makes anyway may be left to :meth:`_fit_with_choice`."""
