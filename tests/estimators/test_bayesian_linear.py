@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import BayesianRidge
 
@@ -81,6 +81,28 @@ def test_conjugate_evidence_is_a_multivariate_t_density():
     shape = 0.75 * (np.eye(12) + x @ np.linalg.inv(PRECISION) @ x.T)
     expected = stats.multivariate_t(x @ MEAN, shape, df=4.0).logpdf(y)
     assert model.log_evidence_ == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_conjugate_answer_is_that_of_given_noise_averaged_over_its_posterior(fit_intercept):
+    x, y = regression(12)
+
+    def evidence(noise):
+        model = BayesianLinearRegression(prior_precision=2.0 / noise, noise=noise, fit_intercept=fit_intercept)
+        return model.fit(x, y).log_evidence_
+
+    # Simpson's rule in the logarithm of the noise.
+    grid = np.linspace(-6.0, 8.0, 561)
+    log_joint = np.array([evidence(np.exp(t)) + stats.invgamma(2.0, scale=1.5).logpdf(np.exp(t)) + t for t in grid])
+    density = np.exp(log_joint - log_joint.max())
+    total = integrate.simpson(density, x=grid)
+    model = BayesianLinearRegression(
+        prior_precision=2.0, noise="conjugate", noise_shape=2.0, noise_rate=1.5, fit_intercept=fit_intercept
+    ).fit(x, y)
+    assert model.log_evidence_ == pytest.approx(np.log(total) + log_joint.max(), abs=1e-8)
+    assert model.df_ == 2.0 * 2.0 + 12 - int(fit_intercept)
+    mean_noise = integrate.simpson(density * np.exp(grid), x=grid) / total
+    assert model.noise_variance_ * model.df_ / (model.df_ - 2.0) == pytest.approx(mean_noise, rel=1e-7)
 
 
 def test_conjugate_predictions_follow_students_t():
