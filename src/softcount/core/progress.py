@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from softcount.core.iterate import Step
 
-__all__ = ["note_printer", "step_printer"]
+__all__ = ["note_printer", "step_printer", "stoppable"]
 
 
 def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
@@ -26,6 +27,22 @@ def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
             sys.stderr.flush()
 
     return show
+
+
+def stoppable(
+    on_step: Callable[[Step, Any], None] | None, stopped: threading.Event | None
+) -> Callable[[Step, Any], None] | None:
+    """``on_step``, which ends the run as Ctrl-C does once somebody has set ``stopped``."""
+    if stopped is None:
+        return on_step
+
+    def step(seen: Step, params: Any) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        if on_step is not None:
+            on_step(seen, params)
+
+    return step
 
 
 def note_printer(name: str, verbose: int) -> Callable[[str], None] | None:
