@@ -1,4 +1,4 @@
-"""Files larger than the memory there is: prediction gets by with what one piece takes, and training says what it lacks."""
+"""Files larger than the memory there is: prediction gets by with what one piece takes, training says what it lacks."""
 
 import os
 import subprocess

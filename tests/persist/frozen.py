@@ -1,7 +1,7 @@
 """Model files as earlier versions wrote them, kept in ``files``: ``python -m tests.persist.frozen`` writes today's.
 
-A file once added is never written again: it is what users have. When the format changes, run this once before the change
-is released, and add what it writes; the files of the formats before stay beside it.
+A file once added is never written again: it is what users have. When the format changes, run this once before the
+change is released, and add what it writes; the files of the formats before stay beside it.
 """
 
 import json

@@ -49,7 +49,7 @@ def test_a_damaged_tree_is_refused_or_fails_as_python_does(name: str, tmp_path: 
     (length,) = struct.unpack("<Q", data[:8])
     header, arrays = json.loads(data[8 : 8 + length]), data[8 + length :]
     content = header["__metadata__"]["softcount"]
-    n_refused = 0
+    n_refused = n_unfit = 0
     for _ in range(60):
         tree = json.loads(content)
         damage(tree, rng)
@@ -63,6 +63,9 @@ def test_a_damaged_tree_is_refused_or_fails_as_python_does(name: str, tmp_path: 
         # What loads may be unfit for use, but using it does no more harm than an exception.
         try:
             model.predict(CASES[name][1])
-        except Exception as error:
-            assert not isinstance(error, (MemoryError, SystemError, RecursionError))
+        except (MemoryError, SystemError, RecursionError):
+            raise
+        except Exception:
+            n_unfit += 1
     assert n_refused >= 10
+    assert n_unfit < n_refused
