@@ -45,6 +45,8 @@ class ClusterRows(DistantRows):
         As for :class:`~softcount.core.chunks.Chunks`.
     changes : tuple of callable
         What is done to every chunk when it is counted, one after the other.
+    executor : Executor or None
+        Who counts them.
     """
 
     def __init__(
@@ -57,11 +59,13 @@ class ClusterRows(DistantRows):
         rows_per_chunk: int,
         fewest_chunks: int = SEGMENT_CHUNKS,
         changes: tuple[Callable[[Chunk], Chunk], ...] = (),
+        executor: Any = None,
     ) -> None:
         super().__init__(layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
         self.client = client
         self.groups = tuple(groups)
         self.changes = changes
+        self.executor = executor
 
     def mapped(self, change: Callable[[Chunk], Chunk]) -> ClusterRows:
         """The rows with something done to every chunk when it is counted."""
@@ -73,6 +77,7 @@ class ClusterRows(DistantRows):
             rows_per_chunk=self.rows_per_chunk,
             fewest_chunks=self.fewest_chunks,
             changes=(*self.changes, change),
+            executor=self.executor,
         )
 
     @overload
@@ -125,6 +130,7 @@ def lay_out(
     *,
     rows_per_chunk: int,
     fewest_chunks: int = SEGMENT_CHUNKS,
+    executor: Any = None,
 ) -> ClusterRows:
     """Put the rows of some pieces on the grid, in groups that the workers keep.
 
@@ -135,11 +141,11 @@ def lay_out(
         The rows in their order, each a :class:`~softcount.core.streamed.Piece`.
     sizes : sequence of int
         Rows of each piece.
-    layout, facts, rows_per_chunk, fewest_chunks
+    layout, facts, rows_per_chunk, fewest_chunks, executor
         As for :class:`ClusterRows`.
     """
-    empty = ClusterRows(client, (), layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
-    segments = empty.segments
+    grid: Any = {"rows_per_chunk": rows_per_chunk, "fewest_chunks": fewest_chunks}
+    segments = ClusterRows(client, (), layout, facts, **grid).segments
     n_groups = min(_most_groups(client), len(segments))
     size = _group_size(len(segments), n_groups)
     ends = [0]
@@ -162,7 +168,7 @@ def lay_out(
             retries=TASK_RETRIES,
         )
         groups.append(task)
-    return ClusterRows(client, groups, layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
+    return ClusterRows(client, groups, layout, facts, executor=executor, **grid)
 
 
 def _make_group(
