@@ -77,7 +77,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     parser.add_argument("workloads", nargs="*", help=f"first letters of some of: {', '.join(WORKLOADS)}")
-    parser.add_argument("--quick", action="store_true", help=f"data of {QUICK:.0%} of the size, three turns")
+    parser.add_argument("--quick", action="store_true", help=f"{100 * QUICK:g} percent of the data, three turns")
     parser.add_argument("--scale", type=float, help="share of the rows of each workload")
     parser.add_argument("--threads", type=int, default=2, help="threads of everybody (default 2)")
     parser.add_argument("--turns", type=int, help="turns that each takes (default 5)")

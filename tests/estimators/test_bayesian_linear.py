@@ -314,6 +314,16 @@ def test_missing_cells_are_refused_with_row_and_column():
         BayesianLinearRegression().fit(x, y)
 
 
+def test_one_row_is_enough_where_prior_and_noise_are_given():
+    model = BayesianLinearRegression(prior_precision=2.0, noise=0.5).fit([[1.0, 2.0]], [3.0])
+    np.testing.assert_allclose(model.covariance_, 0.5 * np.eye(2))
+    np.testing.assert_allclose(model.predict([[1.0, 2.0]]), 3.0)
+    # The one observation has the flat density of the intercept.
+    assert model.log_evidence_ == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(InputError, match="give both"):
+        BayesianLinearRegression(noise=0.5).fit([[1.0, 2.0]], [3.0])
+
+
 def test_one_row_is_too_few():
     with pytest.raises(InputError, match="one sample"):
         BayesianLinearRegression().fit([[1.0]], [2.0])

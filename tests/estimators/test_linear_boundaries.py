@@ -118,3 +118,22 @@ def test_the_weights_start_logistic_regression_at_its_generative_twin():
     twin = GaussianDiscriminant().fit(numbers, y)
     started = LogisticRegression(C=np.inf, init=twin, max_iter=0, tol=0.0).fit(numbers, y)
     np.testing.assert_allclose(started.predict_proba(numbers), twin.predict_proba(numbers), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logistic_regression_gives_its_own_form_and_starts_from_it(n_classes):
+    _, numbers, y = problem(n_classes)
+    frame = pd.DataFrame(numbers, columns=list("abcd"))
+    model = LogisticRegression().fit(frame, y)
+    form = model.to_linear()
+    np.testing.assert_allclose(posterior_from(form, numbers), model.predict_proba(frame), rtol=1e-9)
+    assert form.features == ("a", "b", "c", "d")
+    assert LogisticRegression(init=model).fit(frame, y).n_iter_[0] <= 1
+
+
+@pytest.mark.parametrize("family", ["gamma", "beta", "inverse_gaussian", "von_mises"])
+def test_families_whose_log_odds_are_not_linear_say_so(family):
+    rng = np.random.default_rng(0)
+    model = NaiveBayes(families=family).fit(rng.uniform(0.1, 0.9, (40, 2)), np.arange(40) % 2)
+    with pytest.raises(ValueError, match=f"log-odds of {family} columns contain other functions"):
+        model.to_linear()

@@ -101,3 +101,17 @@ def test_the_regions_can_be_drawn():
     assert len(ax.get_images()) == 1
     ax.figure.canvas.draw()
     plt.close(ax.figure)
+
+
+def test_rows_without_a_label_are_drawn_too():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    X, y = three_groups()
+    labels = y.astype(object)
+    labels[::3] = None
+    model = LogisticRegression().fit(X, y)
+    assert np.array_equal(decision_regions(model, X, labels, grid=4).point_codes == -1, np.arange(len(y)) % 3 == 0)
+    ax = softcount.plot_boundary(model, X, labels)
+    assert ax.get_legend().get_texts()[-1].get_text() == "no label, or another"
+    assert sum(len(drawn.get_offsets()) for drawn in ax.collections if drawn.get_label()[:1] != "_") == len(y)
+    plt.close(ax.figure)

@@ -209,3 +209,12 @@ def test_the_curves_can_be_drawn():
 
 def test_it_is_a_public_name():
     assert softcount.compare_pair is compare_pair
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_rows_without_a_label_are_refused_for_errors_are_counted_against_labels(missing):
+    X, y = correlated_classes(60)
+    labels = np.where(y == 1, "quick", "slow").astype(object)
+    labels[[4, 9]] = missing
+    with pytest.raises(InputError, match=r"no label in 2 of 60 rows \(the first is row 4\)"):
+        compare_pair(GaussianNB(), LogisticRegression(), X, labels)

@@ -84,6 +84,47 @@ def test_the_election_survey_comes_out_to_the_printed_digits(n_classes, shared_d
     assert "too sparse" in " ".join(model.goodness_.reasons)
 
 
+# Covariates, rows; log-likelihood, AIC, BIC, sizes.
+REGRESSIONS = [
+    ("cheating", ["GPA"], 315, (-429.6384, 879.2768, 916.8025), [0.8219, 0.1781]),
+    ("election", ["PARTY"], 1300, (-16222.32, 32668.65, 33247.70), [0.386, 0.341, 0.274]),
+    ("election", ["PARTY", "AGE", "PARTY:AGE"], 1294, (-16135.39, None, None), None),
+]
+
+
+def regression_rows(shared_data: Path, name: str, covariates: list[str]) -> pd.DataFrame:
+    path = shared_data / "lca" / f"poLCA_{name}.csv"
+    if not path.exists():
+        pytest.skip(f"no {name} data: {path} is absent")
+    table, n_items = pd.read_csv(path), 4 if name == "cheating" else 12
+    if len(covariates) > 1:
+        table["PARTY:AGE"] = table["PARTY"] * table["AGE"]
+    return table[[*table.columns[:n_items], *covariates]].dropna()
+
+
+@pytest.mark.parametrize("row", REGRESSIONS, ids=lambda row: f"{row[0]}-{len(row[1])}-covariates")
+def test_latent_class_regressions_come_out_to_the_printed_digits(row, shared_data: Path):
+    name, covariates, n_rows, printed, sizes = row
+    table = regression_rows(shared_data, name, covariates)
+    assert len(table) == n_rows
+    model = LatentClass(2 if sizes is not None and len(sizes) == 2 else 3, covariates=covariates, random_state=0)
+    model.fit(table)
+    criteria = model.criteria()
+    for value, number in zip((model.log_likelihood_, criteria["aic"], criteria["bic"]), printed, strict=True):
+        assert number is None or round(value, 4 if name == "cheating" else 2) == number
+    if sizes is not None:
+        assert_allclose(model.class_sizes_, sizes, atol=6e-4)
+
+
+def test_coefficients_of_party_and_their_standard_errors_are_the_printed_ones(shared_data: Path):
+    table = regression_rows(shared_data, "election", ["PARTY"])
+    model = LatentClass(3, covariates="PARTY", random_state=0).fit(table)
+    assert_allclose(model.class_coefficients_[1:], [[-3.81813, 0.79327], [1.16155, -0.57436]], atol=4e-5)
+    errors = model.standard_errors(table, covariance="scores")
+    found = np.array([error.values[1:] for row, error in errors.rows if row.quantity == "log-odds"]).T
+    assert_allclose(found, [[0.31109, 0.06232], [0.17989, 0.06401]], atol=1.5e-5)
+
+
 def test_rows_with_missing_answers_raise_no_likelihood_of_the_complete_ones(shared_data: Path):
     path = shared_data / "lca" / "poLCA_election.csv"
     if not path.exists():

@@ -85,7 +85,8 @@ def _keeps_support(leap: Statistics, last: Statistics) -> bool:
         if leap.is_full:
             return bool(np.all(np.linalg.eigvalsh(leap.scatter)[:, 0] >= 0.0))
         return not np.any((leap.scatter <= 0.0) & (last.scatter > 0.0))
-    after, before = leap.arrays(), last.arrays()
+    signed = leap.signed if isinstance(leap, Sums) else ()
+    after, before = ({n: a for n, a in part.arrays().items() if n not in signed} for part in (leap, last))
     if any(np.any((after[name] <= 0.0) & (before[name] > 0.0)) for name in after):
         return False
     if isinstance(leap, Sums) and "sum" in leap and "weight" in leap and np.all(before["sum"] <= before["weight"]):

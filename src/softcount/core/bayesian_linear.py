@@ -131,10 +131,12 @@ def evidence_posterior(
     """
     problem = Problem.of(moments, prior, fit_intercept=fit_intercept)
     spectrum = Spectrum.of(problem)
-    if spectrum.dof <= 0.0:
+    everything_given = noise_variance is not None and not scales_prior
+    if spectrum.dof < 0.0 or (spectrum.dof == 0.0 and not everything_given):
         raise InputError(
-            f"The rows have a total weight of {spectrum.total_weight:g}, which leaves nothing to estimate noise from: "
-            "one sample fixes the intercept. Fit to more rows, or use fit_intercept=False."
+            f"The rows have a total weight of {spectrum.total_weight:g}, which leaves nothing to estimate noise or the "
+            "prior's precision from: one sample fixes the intercept. Fit to more rows, give both, or use "
+            "fit_intercept=False."
         )
     alpha, noise = _hyperparameters(spectrum, noise_variance, scales_prior=scales_prior)
     ridge = alpha * noise

@@ -10,6 +10,7 @@ import numpy as np
 from softcount._types import FloatArray, IntArray
 from softcount.core.counts import Counts
 from softcount.core.iterate import Fit
+from softcount.core.membership import Membership
 from softcount.core.mixture import CLASSES, MixtureModel, MixtureParams
 from softcount.families.bernoulli import Bernoulli
 from softcount.families.categorical import Categorical
@@ -146,6 +147,8 @@ def order_by_column(model: MixtureModel, params: MixtureParams, block: int, colu
         mean = values["mean"][column]
     elif isinstance(family, Multinomial):
         mean = values["log_prob"][column]
+    elif isinstance(family, Membership):
+        mean = values["coef"][column]
     else:
         mean = family.mean_stats(values)[column, ..., 0]
     return np.argsort(mean, kind="stable")

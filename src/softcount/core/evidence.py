@@ -194,10 +194,7 @@ def linear_form(
     for family, p in zip(model.families, params.blocks, strict=True):
         form = family.linear_form(p)
         if form is None:
-            raise InputError(
-                f"The boundary is not linear: {family.name} columns have variances (or covariances) of their own in "
-                "each class, which makes it quadratic. Share them between classes for a linear boundary."
-            )
+            raise InputError(f"The boundary is not linear: {_why_not_linear(family)}")
         slopes.append(form[0])
         sizes.extend(np.diff(family.offsets).tolist() if isinstance(family, Categorical) else [1] * form[0].shape[0])
         intercept = intercept + form[1]
@@ -212,6 +209,20 @@ def linear_form(
     if model.n_classes == 2:
         return LinearForm(coef[1:] - coef[:1], intercept[1:] - intercept[:1], features)
     return LinearForm(np.ascontiguousarray(coef), intercept, features)
+
+
+def _why_not_linear(family: Any) -> str:
+    """Which term of the log-odds is not linear in the columns, and the way out."""
+    if "gaussian" in family.name and "inverse" not in family.name:
+        return (
+            f"{family.name} columns have variances (or covariances) of their own in each class, which makes it "
+            "quadratic. Share them between classes for a linear boundary."
+        )
+    return (
+        f"the log-odds of {family.name} columns contain other functions of the values than the values themselves. "
+        "Use a model with bernoulli, categorical, multinomial, poisson, geometric, exponential or shared "
+        "gaussian columns, or give such functions (a logarithm, a reciprocal) as columns."
+    )
 
 
 def _design_columns(

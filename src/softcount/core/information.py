@@ -7,7 +7,9 @@ score :math:`s_i = \sum_k r_{ik} u_{ik}` of the row, the negative second derivat
 .. math:: \mathcal{I} = \sum_i w_i \sum_k r_{ik}\, \mathcal{I}^c_{ik}
    - \sum_i w_i \Bigl(\sum_k r_{ik} u_{ik} u_{ik}^\top - s_i s_i^\top\Bigr) ,
 
-the complete information less what is missing for not knowing the components. Its inverse is the covariance of the
+the complete information less what is missing for not knowing the components. With covariates
+:math:`z_i` the weights of a row are :math:`\pi_{ik} \propto e^{z_i^\top\gamma_k}` and their score
+:math:`(\delta_{kl} - \pi_{il}) z_i`; without any, :math:`z_i = 1`. Its inverse is the covariance of the
 natural parameters, and the delta method carries it over to class sizes, probabilities, means and variances. A fixed
 responsibility misses nothing, so the middle term leaves such rows out.
 """
@@ -24,6 +26,7 @@ from softcount._types import BoolArray, FloatArray
 from softcount.core.chunks import Chunk, Chunks
 from softcount.core.components import BOUNDARY
 from softcount.core.execute import Executor
+from softcount.core.membership import covariates, design_of, row_shares
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.score_tables import ScoreTable, score_table
 from softcount.families._base import Params
@@ -33,6 +36,8 @@ __all__ = ["COVARIANCES", "Uncertainty", "uncertainty"]
 COVARIANCES = ("observed", "scores", "sandwich", "survey")
 #: Directions whose information is less than this share of the largest, all scaled to one, are not determined.
 UNDETERMINED = 1e-9
+#: A coefficient whose complete information is less than this share of what the covariate could give runs to infinity.
+SEPARATED = 1e-7
 #: A larger negative information than this says that the parameters are no maximum.
 NEGATIVE = -1e-6
 #: A quantity is not determined if more than this share of its gradient lies in such directions.
@@ -65,16 +70,66 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Sums over rows: the missing and the plain products of scores, and observed weights."""
+    """Sums over rows: the missing and the plain products of scores, observed weights, and what the classes add.
+
+    ``classes`` is the complete information of the components' weights, ``slopes`` the derivatives of their sum,
+    ``squares`` the sums of squares of the covariates.
+    """
 
     missing: FloatArray
     products: FloatArray
     observed: tuple[FloatArray, ...]
+    classes: FloatArray
+    slopes: FloatArray
+    squares: FloatArray
     size: float
 
     def __add__(self, other: _Parts) -> _Parts:
-        observed = tuple(a + b for a, b in zip(self.observed, other.observed, strict=True))
-        return _Parts(self.missing + other.missing, self.products + other.products, observed, self.size + other.size)
+        return _Parts(
+            self.missing + other.missing,
+            self.products + other.products,
+            tuple(a + b for a, b in zip(self.observed, other.observed, strict=True)),
+            self.classes + other.classes,
+            self.slopes + other.slopes,
+            self.squares + other.squares,
+            self.size + other.size,
+        )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The blocks that have score tables, and where the scores lie: the weights' first, then component by component."""
+
+    tables: tuple[ScoreTable, ...]
+    blocks: tuple[int, ...]
+    covariates: int | None
+    n_components: int
+    n_covariates: int
+
+    @property
+    def head(self) -> int:
+        return self.n_components * self.n_covariates
+
+    @property
+    def per_component(self) -> int:
+        return sum(table.width for table in self.tables)
+
+    @property
+    def size(self) -> int:
+        return self.head + self.n_components * self.per_component
+
+    def design(self, chunk: Chunk) -> FloatArray:
+        """The covariates of the rows; ones where there are none."""
+        place = self.covariates
+        return np.ones((chunk.n_rows, 1)) if place is None else design_of(chunk.blocks[place])
+
+
+def _layout(model: MixtureModel, params: MixtureParams) -> _Layout:
+    place = covariates(model)
+    blocks = tuple(b for b in range(len(model.families)) if b != place)
+    tables = tuple(score_table(model.families[b], params.blocks[b], model.priors[b]) for b in blocks)
+    n_covariates = 1 if place is None else params.blocks[place]["coef"].shape[0]
+    return _Layout(tables, blocks, place, model.n_components, n_covariates)
 
 
 def uncertainty(
@@ -93,10 +148,8 @@ def uncertainty(
         Inverse of the observed information; inverse of the sum of products of scores; both as a sandwich, which holds
         where the model does not; or the sandwich with weights that stand for rows left undrawn instead of repeated.
     """
-    tables = [score_table(f, p, q) for f, p, q in zip(model.families, params.blocks, model.priors, strict=True)]
-    n, widths = model.n_components, [table.width for table in tables]
-    per_component = sum(widths)
-    size = n * (1 + per_component)
+    layout = _layout(model, params)
+    size = layout.size
     if size > MOST_PARAMETERS:
         raise InputError(
             f"Standard errors of {size} parameters take a matrix of {size} by {size} numbers; at most "
@@ -107,32 +160,33 @@ def uncertainty(
     rows = Chunks(chunks.blocks, chunks.labels, chunks.weight, rows_per_chunk=max(256, SCRATCH_NUMBERS // (1 + size)))
     squared = covariance == "survey"
     parts = executor.reduce(
-        lambda lane: _tally(model, params, tables, lane, squared=squared), rows, counts_bytes=16 * size * size
+        lambda lane: _tally(model, params, layout, lane, squared=squared), rows, counts_bytes=16 * size * size
     )
-    known = _complete(model, params, tables, parts)
+    known = _complete(model, params, layout, parts)
     if covariance == "scores":
         nothing = tuple(np.zeros_like(weight) for weight in parts.observed)
-        information = parts.products + _complete(model, params, tables, replace(parts, observed=nothing, size=0.0))
+        bare = replace(parts, observed=nothing, classes=np.zeros_like(parts.classes))
+        information = parts.products + _complete(model, params, layout, bare)
     else:
         information = known - parts.missing
-    fixed = _fixed(params, tables)
+    fixed = _fixed(params, layout) | _separated(parts, layout)
     information[fixed] = information[:, fixed] = 0.0
     inverse, null, is_maximum = _inverted(information, np.diag(known))
     if covariance in ("sandwich", "survey"):
         inverse = inverse @ parts.products @ inverse
-    return _reported(params, tables, inverse, null, is_maximum=is_maximum, given=model.class_prior is not None)
+    given = model.class_prior is not None
+    slopes = np.zeros_like(parts.slopes) if given else parts.slopes / parts.size
+    return _reported(params, layout, inverse, null, is_maximum=is_maximum, slopes=slopes)
 
 
 def _tally(
-    model: MixtureModel, params: MixtureParams, tables: Sequence[ScoreTable], lane: Sequence[Chunk], *, squared: bool
+    model: MixtureModel, params: MixtureParams, layout: _Layout, lane: Sequence[Chunk], *, squared: bool
 ) -> _Parts:
-    n, widths = model.n_components, [table.width for table in tables]
-    per_component = sum(widths)
-    size = n * (1 + per_component)
+    n, head, per_component, size = layout.n_components, layout.head, layout.per_component, layout.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
-    observed = tuple(np.zeros((n, block.n_columns)) for block in lane[0].blocks)
+    observed = tuple(np.zeros((n, lane[0].blocks[b].n_columns)) for b in layout.blocks)
+    classes, slopes, squares = np.zeros((head, head)), np.zeros((n, head)), np.zeros(layout.n_covariates)
     total = 0.0
-    weights = np.exp(params.log_weights)
     for chunk in lane:
         resp = model.log_joint(params, chunk, fitting=True)
         model.assign(resp, chunk, params.log_weights)
@@ -140,26 +194,46 @@ def _tally(
         share = resp / np.where(weight > 0.0, weight, 1.0)[:, None]
         free = np.where(_keeps_responsibilities(chunk), 0.0, weight)
         total += float(weight.sum())
+        design, sizes = layout.design(chunk), row_shares(model, params, chunk)
+        squares += weight @ (design * design)
+        if sizes is None:
+            sizes = np.broadcast_to(np.exp(params.log_weights), resp.shape)
+        if model.class_prior is None:
+            spread = _beside(sizes, design)
+            slopes += (sizes * weight[:, None]).T @ -spread
+            classes -= (spread * weight[:, None]).T @ spread
+            for k in range(n):
+                own = slice(k * layout.n_covariates, (k + 1) * layout.n_covariates)
+                among = (design * (weight * sizes[:, k])[:, None]).T
+                slopes[k, own] += among.sum(axis=1)
+                classes[own, own] += among @ design
         score = np.empty((chunk.n_rows, size))
-        score[:, :n] = 0.0 if model.class_prior is not None else share - weights
+        score[:, :head] = 0.0 if model.class_prior is not None else _beside(share - sizes, design)
         for k in range(n):
-            own = slice(n + k * per_component, n + (k + 1) * per_component)
-            parts = [table.scores(block, k) for table, block in zip(tables, chunk.blocks, strict=True)]
-            for place, (_, cells) in enumerate(parts):
+            own = slice(head + k * per_component, head + (k + 1) * per_component)
+            found = [t.scores(chunk.blocks[b], k) for t, b in zip(layout.tables, layout.blocks, strict=True)]
+            for place, (_, cells) in enumerate(found):
                 observed[place][k] += resp[:, k] @ cells
-            complete = np.concatenate([values for values, _ in parts], axis=1)
+            complete = np.concatenate([values for values, _ in found], axis=1)
             score[:, own] = share[:, k, None] * complete
             mine = free * share[:, k]
-            # The score of the weights, given component k, is the same for all rows.
-            of_weights = np.zeros(n) if model.class_prior is not None else np.eye(n)[k] - weights
             missing[own, own] += (complete * mine[:, None]).T @ complete
-            cross = np.outer(of_weights, mine @ complete)
-            missing[:n, own] += cross
-            missing[own, :n] += cross.T
-            missing[:n, :n] += mine.sum() * np.outer(of_weights, of_weights)
+            if model.class_prior is None:
+                of_weights = _beside(np.eye(n)[k] - sizes, design)
+                cross = (of_weights * mine[:, None]).T @ complete
+                missing[:head, own] += cross
+                missing[own, :head] += cross.T
+                missing[:head, :head] += (of_weights * mine[:, None]).T @ of_weights
         missing -= (score * free[:, None]).T @ score
         products += (score * (weight * weight if squared else weight)[:, None]).T @ score
-    return _Parts(missing, products, observed, total)
+    return _Parts(missing, products, observed, classes, slopes, squares, total)
+
+
+def _beside(by_component: FloatArray, design: FloatArray) -> FloatArray:
+    """The products of the columns of both, component by component, shape (n_rows, n_components * n_covariates)."""
+    if design.shape[1] == 1:
+        return np.asarray(by_component * design)
+    return np.asarray(by_component[:, :, None] * design[:, None, :]).reshape(design.shape[0], -1)
 
 
 def _keeps_responsibilities(chunk: Chunk) -> BoolArray:
@@ -170,30 +244,40 @@ def _keeps_responsibilities(chunk: Chunk) -> BoolArray:
     return np.asarray(labels.factor_row >= 0)
 
 
-def _complete(model: MixtureModel, params: MixtureParams, tables: Sequence[ScoreTable], parts: _Parts) -> FloatArray:
+def _complete(model: MixtureModel, params: MixtureParams, layout: _Layout, parts: _Parts) -> FloatArray:
     """The information there would be with all components known, and that of the prior."""
-    n, size = model.n_components, parts.missing.shape[0]
+    n, head, size = layout.n_components, layout.head, layout.size
     found = np.zeros((size, size))
     if model.class_prior is None:
-        weights = np.exp(params.log_weights)
-        total = parts.size + n * model.class_alpha
-        found[:n, :n] = total * (np.diag(weights) - np.outer(weights, weights))
-    start = n
+        found[:head, :head] = parts.classes
+        if model.class_alpha > 0.0:
+            weights = np.exp(params.log_weights)
+            found[:head, :head] += n * model.class_alpha * (np.diag(weights) - np.outer(weights, weights))
+    start = head
     for k in range(n):
-        for table, weight in zip(tables, parts.observed, strict=True):
+        for table, weight in zip(layout.tables, parts.observed, strict=True):
             stop = start + table.width
             found[start:stop, start:stop] = table.information(weight[k], k)
             start = stop
     return found
 
 
-def _fixed(params: MixtureParams, tables: Sequence[ScoreTable]) -> BoolArray:
+def _fixed(params: MixtureParams, layout: _Layout) -> BoolArray:
     """Parameters held at an edge of what is possible, or of a component without rows."""
     empty = np.exp(params.log_weights) < BOUNDARY
     of_components = [
-        np.concatenate([table.is_fixed(k) for table in tables]) | bool(empty[k]) for k in range(empty.shape[0])
+        np.concatenate([table.is_fixed(k) for table in layout.tables]) | bool(empty[k]) for k in range(empty.shape[0])
     ]
-    return np.concatenate([empty, *of_components])
+    return np.concatenate([np.repeat(empty, layout.n_covariates), *of_components])
+
+
+def _separated(parts: _Parts, layout: _Layout) -> BoolArray:
+    """Coefficients of covariates that tell classes apart without fail, so that no finite value is the best."""
+    found = np.zeros(layout.size, dtype=bool)
+    if layout.covariates is not None:
+        least = SEPARATED * np.tile(parts.squares, layout.n_components)
+        found[: layout.head] = np.diagonal(parts.classes) <= least
+    return found
 
 
 def _inverted(information: FloatArray, complete: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
@@ -213,35 +297,37 @@ def _inverted(information: FloatArray, complete: FloatArray) -> tuple[FloatArray
 
 def _reported(
     params: MixtureParams,
-    tables: Sequence[ScoreTable],
+    layout: _Layout,
     inverse: FloatArray,
     null: FloatArray,
     *,
     is_maximum: bool,
-    given: bool,
+    slopes: FloatArray,
 ) -> Uncertainty:
     """The delta method, for the weights and block by block."""
-    weights = np.exp(params.log_weights)
-    n = weights.shape[0]
-    slopes = np.diag(weights) - np.outer(weights, weights)
-    errors = _delta(slopes, slice(0, n), inverse, null)
-    errors[weights < BOUNDARY] = np.nan
-    if given:
-        errors = np.zeros(n)
+    n, head = layout.n_components, layout.head
+    empty = np.exp(params.log_weights) < BOUNDARY
+    errors = _delta(slopes, slice(0, head), inverse, null)
+    if slopes.any():
+        errors[empty] = np.nan
     found = [errors]
-    blocks: list[Params] = []
-    per_component = sum(table.width for table in tables)
-    offset = n
-    for table in tables:
+    blocks: list[Params] = [{} for _ in params.blocks]
+    offset = head
+    for table, place in zip(layout.tables, layout.blocks, strict=True):
         columns = []
         for k in range(n):
-            own = slice(offset + k * per_component, offset + k * per_component + table.width)
+            own = slice(offset + k * layout.per_component, offset + k * layout.per_component + table.width)
             column = _delta(table.gradients(k), own, inverse, null)
             column[table.on_boundary(k)] = np.nan
             columns.append(column)
         found.append(np.stack(columns, axis=1))
-        blocks.append(table.table(found[-1]))
+        blocks[place] = table.table(found[-1])
         offset += table.width
+    if layout.covariates is not None:
+        contrasts = np.eye(n) - np.eye(n)[0]
+        gradients = np.kron(contrasts, np.eye(layout.n_covariates))
+        found.append(_delta(gradients, slice(0, head), inverse, null).reshape(n, -1).T)
+        blocks[layout.covariates] = {"coef": found[-1]}
     if not is_maximum:
         found = [np.full_like(part, np.inf) for part in found]
         blocks = [{name: np.full_like(part, np.inf) for name, part in block.items()} for block in blocks]

@@ -16,6 +16,7 @@ from softcount.core.chunks import Chunks, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Step, Stopping
+from softcount.core.membership import covariates
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.patterns import find_patterns, is_worthwhile, pays, select_rows, some_rows
 from softcount.core.sampling import sample_rows, some_rows_of
@@ -128,6 +129,8 @@ class Learned:
 def has_closed_form(model: MixtureModel, chunks: Rows) -> bool:
     """Whether every row's component is known and nothing else is missing that a family would have to guess."""
     if not chunks.all_known or not model.has_single_components:
+        return False
+    if covariates(model) is not None:
         return False
     return all(
         family.closed_form_with_missing or not getattr(block, "has_missing", False)

@@ -22,6 +22,7 @@ from softcount._types import FloatArray, IntArray
 from softcount.core.chunks import Chunk, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
+from softcount.core.membership import Membership, covariates
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
@@ -59,7 +60,7 @@ class MixtureModel:
     Attributes
     ----------
     families : tuple of ColumnFamily
-        One per block.
+        One per block; a block of covariates has a :class:`~softcount.core.membership.Membership`.
     priors : tuple
         One per block, of the class the family asks for.
     groups : integer array of shape (n_components,)
@@ -76,7 +77,7 @@ class MixtureModel:
         :math:`T \log \sum_m e^{s_{im}/T}`: above one their responsibilities are softer.
     """
 
-    families: tuple[ColumnFamily, ...]
+    families: tuple[ColumnFamily | Membership, ...]
     priors: tuple[Any, ...]
     groups: IntArray
     n_classes: int
@@ -107,8 +108,13 @@ class MixtureModel:
         return self.table_bytes
 
     def retreat(self, previous: MixtureParams, proposal: MixtureParams) -> MixtureParams | None:
-        """None: EM never needs a shorter step."""
-        return None
+        """A shorter step of the coefficients of covariates; None without them, for EM never needs one."""
+        place = covariates(self)
+        if place is None:
+            return None
+        blocks = list(proposal.blocks)
+        blocks[place] = Membership().between(previous.blocks[place], proposal.blocks[place])
+        return self.make_params(proposal.log_weights, tuple(blocks))
 
     # ---- one pass over some rows
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
@@ -358,7 +364,7 @@ def pooled_counts(model: MixtureModel, executor: Executor, chunks: Rows) -> Coun
     return executor.reduce(lambda lane: pooled.tally_given(lane, lambda chunk: np.ones((chunk.n_rows, 1))), chunks)
 
 
-def _looker(family: ColumnFamily) -> ColumnFamily:
+def _looker(family: ColumnFamily | Membership) -> ColumnFamily | Membership:
     """The family to look at the data with before anything is known: full Gaussians start with the diagonal."""
     return family if family.counts_incomplete_rows else Gaussian()
 
@@ -372,7 +378,7 @@ def _penalty_rows(penalty: FloatArray, block: Any) -> FloatArray:
     return np.asarray((~block.missing).astype(np.float64) @ penalty)
 
 
-def table_bytes(families: Sequence[ColumnFamily], blocks: Sequence[Any], n_components: int) -> int:
+def table_bytes(families: Sequence[ColumnFamily | Membership], blocks: Sequence[Any], n_components: int) -> int:
     """About how many bytes one set of counts takes, which bounds how many are kept alive at a time."""
     rows = 0
     for family, block in zip(families, blocks, strict=True):

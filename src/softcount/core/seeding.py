@@ -14,6 +14,7 @@ import numpy as np
 
 from softcount._types import FloatArray, IntArray
 from softcount.core.chunks import Chunks
+from softcount.core.membership import Membership
 from softcount.core.mixture import MixtureModel
 from softcount.families.bernoulli import Bernoulli
 from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
@@ -35,7 +36,10 @@ def coordinates(model: MixtureModel, chunks: Chunks) -> Coordinates:
     return [_place(family, block, weight) for family, block in zip(model.families, chunks.blocks, strict=True)]
 
 
-def _place(family: ColumnFamily, block: Block, weight: FloatArray) -> Any:
+def _place(family: ColumnFamily | Membership, block: Block, weight: FloatArray) -> Any:
+    if isinstance(family, Membership):
+        # Rows belong together by their items.
+        return np.zeros((block.n_rows, 1))
     if isinstance(block, CodesBlock):
         return _place_codes(block, weight)
     if isinstance(block, SparseBlock):

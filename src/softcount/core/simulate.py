@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softcount import kernels
-from softcount._types import FloatArray
+from softcount._types import FloatArray, IntArray
 from softcount.core.chunks import Chunks
 from softcount.core.evidence import draw_components
+from softcount.core.joining import take_rows
+from softcount.core.membership import Membership, row_shares
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
 from softcount.families.categorical import Categorical
@@ -21,22 +24,37 @@ __all__ = ["marginal_log_likelihood", "simulated"]
 def simulated(model: MixtureModel, params: MixtureParams, chunks: Chunks, rng: np.random.Generator) -> Chunks:
     """As many rows as ``chunks`` count for, drawn from the model, with cells missing as they are in those.
 
-    Documents have the lengths of the given ones.
+    Documents have the lengths of the given ones, and covariates are those of the given rows.
     """
     weight = chunks.weight
     if weight is None:
         like = np.arange(chunks.n_rows)
     else:
         like = rng.choice(chunks.n_rows, size=max(1, round(float(weight.sum()))), p=weight / weight.sum())
-    components = draw_components(params.log_weights, like.shape[0], rng)
+    components = _components(model, params, chunks, like, rng)
     blocks: list[Block] = []
     for family, block, values in zip(model.families, chunks.blocks, params.blocks, strict=True):
+        if isinstance(family, Membership):
+            blocks.append(take_rows(block, like))
+            continue
         if isinstance(family, Multinomial):
             drawn = family.draw(values, components, rng, _lengths(block)[like])
         else:
             drawn = family.draw(values, components, rng)
         blocks.append(_as_block(family, drawn, block, like))
     return Chunks(tuple(blocks), None, None, rows_per_chunk=chunks.rows_per_chunk)
+
+
+def _components(
+    model: MixtureModel, params: MixtureParams, chunks: Chunks, like: IntArray, rng: np.random.Generator
+) -> NDArray[Any]:
+    """A component for each row, by the sizes its covariates give where there are some."""
+    shares = row_shares(model, params, chunks)
+    if shares is None:
+        return draw_components(params.log_weights, like.shape[0], rng)
+    running = np.cumsum(shares[like], axis=1)
+    drawn = (rng.random((like.shape[0], 1)) * running[:, -1:] >= running).sum(axis=1)
+    return np.asarray(np.minimum(drawn, model.n_components - 1), dtype=np.int32)
 
 
 def _lengths(block: Any) -> FloatArray:

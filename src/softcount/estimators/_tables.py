@@ -26,11 +26,14 @@ __all__ = [
     "read_codes",
     "read_numbers",
     "sparse_block",
+    "with_place",
     "without_duplicates",
+    "without_na",
 ]
 
 LARGEST_VALUE = 1e150
 SMALLEST_VALUE = 1e-150
+ADVICE = "Correct the cell, or make it NaN if the value is missing."
 #: Gives the names of the columns when a message needs them: making them takes longer than scoring a row.
 Names: TypeAlias = Callable[[], list[str]]
 #: Codes are kept in 32 bits.
@@ -77,10 +80,10 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             checked = check(checked)
     except TypeError as error:
         if "NAType" not in str(error):
-            raise _with_place(error, X, estimator) from None
-        checked = check(_without_na(X))
+            raise with_place(error, X, estimator) from None
+        checked = check(without_na(X))
     except ValueError as error:
-        raise _with_place(error, X, estimator) from None
+        raise with_place(error, X, estimator) from None
     if checked.dtype == np.float16:
         checked = checked.astype(np.float32)
     elif checked.dtype.kind == "f" and checked.dtype.itemsize > 8:
@@ -93,10 +96,10 @@ def check_finite(estimator: Any, X: NDArray[Any]) -> None:
     try:
         check_array(X, ensure_all_finite="allow-nan", input_name="X", estimator=estimator)
     except ValueError as error:
-        raise _with_place(error, X, estimator) from None
+        raise with_place(error, X, estimator) from None
 
 
-def _without_na(X: Any) -> Any:
+def without_na(X: Any) -> Any:
     """X with ``pd.NA`` in columns of objects replaced by NaN."""
     if hasattr(X, "notna"):
         return X.astype(object).where(X.notna(), np.nan)
@@ -106,7 +109,7 @@ def _without_na(X: Any) -> Any:
     return array
 
 
-def _with_place(error: Exception, X: Any, estimator: Any) -> Exception:
+def with_place(error: Exception, X: Any, estimator: Any, advice: str = ADVICE) -> Exception:
     """The error, saying which cell it is about where it is about one cell."""
     text = str(error)
     if "infinity" in text:
@@ -121,7 +124,6 @@ def _with_place(error: Exception, X: Any, estimator: Any) -> Exception:
     cell = cell.item() if isinstance(cell, np.generic) else cell
     names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
     name = column if names is None else repr(list(names)[column])
-    advice = "Correct the cell, or make it NaN if the value is missing."
     message = f"{text.splitlines()[0].rstrip('.')}: row {row}, column {name} of X holds {cell!r}. {advice}"
     return TypeError(message) if isinstance(error, TypeError) else InputError(message)
 

@@ -68,7 +68,7 @@ def plot_boundary(classifier: Any, X: Any, y: Any, columns: tuple[Any, Any] = (0
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
-        Labels.
+        Labels. Rows without one are drawn as gray dots.
     columns : pair of int or str, default=(0, 1)
         The two columns, by position or, in a data frame, by name.
     ax : matplotlib axes, optional
@@ -127,7 +127,7 @@ def decision_regions(
         fitted = clone(classifier).fit(part, y)
         seen = _like(part, plane)
     predicted = np.asarray(fitted.predict(seen))
-    classes = np.asarray(getattr(fitted, "classes_", np.unique(labels)))
+    classes = np.asarray(fitted.classes_ if hasattr(fitted, "classes_") else np.unique(labels))
     position = {label: i for i, label in enumerate(classes.tolist())}
     codes = np.array([position[label] for label in predicted.tolist()]).reshape(first.shape)
     confidence = np.ones(first.shape)

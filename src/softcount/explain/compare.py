@@ -30,6 +30,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.estimators.logistic.inputs import check_whole
+from softcount.inputs.label_values import is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,7 +230,14 @@ def compare_pair(
     """
     check_whole("n_repeats", n_repeats, low=2)
     X, y = indexable(X, y)
-    labels, codes = np.unique(np.asarray(y), return_inverse=True)
+    truth = np.asarray(y)
+    lost = is_missing(truth, math.nan)
+    if lost.any():
+        raise InputError(
+            f"y has no label in {int(lost.sum())} of {lost.size} rows (the first is row {int(lost.argmax())}). Errors "
+            "are counted against labels, so compare the models on the rows that have one."
+        )
+    labels, codes = np.unique(truth, return_inverse=True)
     counts = np.bincount(codes)
     if labels.size < 2 or counts.min() < 2:
         raise InputError(

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.core.membership import Membership
 from softcount.families.bernoulli import Bernoulli
 from softcount.families.categorical import Categorical
 from softcount.families.gaussian import Gaussian
@@ -69,14 +70,18 @@ def profiles(model: Any) -> Profiles:
     check_is_fitted(model, "params_")
     means, variances, shares = [], [], True
     for family, params in zip(model.model_.families, model.params_.blocks, strict=True):
+        if isinstance(family, Membership):
+            continue
         mean, variance, bounded = _moments(family, params)
         means.append(mean)
         variances.append(variance)
         shares = shares and bounded
+    joined = np.concatenate(means)
+    # Covariates, which the components do not explain, come behind the columns.
     return Profiles(
-        model._block_feature_names(),
+        model._block_feature_names()[: joined.shape[0]],
         [str(label) for label in model._class_labels()],
-        np.concatenate(means),
+        joined,
         np.concatenate(variances),
         np.exp(model.params_.log_weights),
         shares,

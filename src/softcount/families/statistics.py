@@ -12,7 +12,7 @@ coefficients that sum to one they keep every linear constraint, which is what th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -62,10 +62,10 @@ class Sums:
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums({name: value + other.values[name] for name, value in self.values.items()}, self.signed)
+    def __add__(self, other: Self) -> Self:
+        return replace(self, values={name: value + other.values[name] for name, value in self.values.items()})
 
-    def scaled(self, factor: float) -> Sums:
+    def scaled(self, factor: float) -> Self:
         """Every sum multiplied by ``factor``."""
         return self._each(lambda value: factor * value)
 
@@ -73,21 +73,21 @@ class Sums:
         """The sums by name."""
         return dict(self.values)
 
-    def clipped(self) -> Sums:
+    def clipped(self) -> Self:
         """Negative sums set to zero, but for those that may be negative."""
         kept = {name: self.values[name] for name in self.signed}
-        return Sums({name: np.maximum(value, 0.0) for name, value in self.values.items()} | kept, self.signed)
+        return replace(self, values={name: np.maximum(value, 0.0) for name, value in self.values.items()} | kept)
 
-    def pooled(self) -> Sums:
+    def pooled(self) -> Self:
         """The same sums with all classes taken together: shape ``(..., 1)``."""
         return self._each(lambda value: np.asarray(value.sum(axis=-1, keepdims=True)))
 
-    def take(self, classes: IntArray) -> Sums:
+    def take(self, classes: IntArray) -> Self:
         """The statistics of the given classes, in that order."""
         return self._each(lambda value: value[..., classes])
 
-    def _each(self, change: Callable[[FloatArray], FloatArray]) -> Sums:
-        return Sums({name: change(value) for name, value in self.values.items()}, self.signed)
+    def _each(self, change: Callable[[FloatArray], FloatArray]) -> Self:
+        return replace(self, values={name: change(value) for name, value in self.values.items()})
 
 
 @dataclass(frozen=True)

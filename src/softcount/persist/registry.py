@@ -34,11 +34,13 @@ def value_classes() -> dict[str, type]:
     from softcount.core.glm import links
     from softcount.core.goodness import Goodness
     from softcount.core.iterate import Step
+    from softcount.core.membership import Membership, MembershipCounts
     from softcount.core.mixture import MixtureModel, MixtureParams
     from softcount.core.verdict import Verdict
     from softcount.estimators._columns import ColumnPlan, TablePlan
     from softcount.estimators.glm.design import DesignColumn, DesignFactor, FormulaDesign
     from softcount.estimators.glm.formula import FormulaFit
+    from softcount.estimators.latent_class.covariates import Covariates
     from softcount.estimators.table.evaluation import Evaluation, Reliability
     from softcount.estimators.table.settings import Setting
     from softcount.estimators.table.text import TextCounter, TextOptions, Vocabulary
@@ -54,12 +56,15 @@ def value_classes() -> dict[str, type]:
         ColumnPlan,
         ColumnRole,
         Counts,
+        Covariates,
         DesignColumn,
         DesignFactor,
         Evaluation,
         FormulaDesign,
         FormulaFit,
         Goodness,
+        Membership,
+        MembershipCounts,
         MixtureModel,
         MixtureParams,
         Moments,

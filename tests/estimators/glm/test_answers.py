@@ -290,3 +290,106 @@ def test_verbose_fits_report_on_standard_error(capsys):
     captured = capsys.readouterr()
     assert "[GLM] iteration" in captured.err
     assert captured.out == ""
+
+
+def test_formulas_read_frames_of_other_libraries_and_dictionaries_of_columns():
+    polars = pytest.importorskip("polars")
+    frame = claims()
+    expected = GLM.from_formula("claims ~ age + C(region)", frame, family="poisson").coef_
+    columns = {name: frame[name].to_numpy() for name in frame}
+    for data in (polars.DataFrame({name: frame[name].tolist() for name in frame}), columns):
+        model = GLM.from_formula("claims ~ age + C(region)", data, family="poisson")
+        np.testing.assert_allclose(model.coef_, expected, rtol=1e-12)
+        np.testing.assert_allclose(model.predict(data), model.predict(frame), rtol=1e-12)
+    with pytest.raises(InputError, match="columns with names, but the data are a ndarray"):
+        GLM.from_formula("claims ~ age", frame.to_numpy())
+
+
+def test_predictions_after_a_formula_name_their_columns():
+    frame = claims()
+    model = GLM.from_formula("claims ~ age", frame, family="poisson", exposure="years")
+    np.testing.assert_array_equal(model.predict(frame, exposure="years"), model.predict(frame, exposure=frame["years"]))
+    assert model.score(frame, "claims", exposure="years") == model.score(
+        frame, frame["claims"], exposure=frame["years"]
+    )
+    assert model.predict_interval(frame[:2], exposure="years").shape == (2, 2)
+    np.testing.assert_array_equal(
+        model.residuals(frame, "claims", exposure="years"),
+        model.residuals(frame, frame["claims"], exposure=frame["years"]),
+    )
+    with pytest.raises(InputError, match="exposure='year' names a column"):
+        model.predict(frame, exposure="year")
+
+
+@pytest.mark.parametrize("family", ["poisson", "gaussian"])
+def test_a_formula_of_an_intercept_alone_is_the_null_model(family):
+    frame = claims()
+    null = GLM.from_formula("claims ~ 1", frame, family=family)
+    assert null.deviance_ == pytest.approx(null.null_deviance_, rel=1e-12)
+    np.testing.assert_allclose(null.predict(frame[:3]), frame["claims"].mean(), rtol=1e-10)
+    np.testing.assert_allclose(null.predict({"age": [1.0, 2.0]}), frame["claims"].mean(), rtol=1e-10)
+    with_column = GLM.from_formula("claims ~ age", frame, family=family)
+    assert with_column.null_deviance_ == pytest.approx(null.deviance_, rel=1e-12)
+
+
+def test_missing_cells_of_a_formula_are_listed_by_column_and_row():
+    frame = claims(50)
+    frame.loc[[3, 8], "age"] = np.nan
+    frame.loc[4, "region"] = None
+    frame.loc[5, "years"] = np.nan
+    expected = r"'age' in 2 of 50 rows \(the first is row 3\); 'region' in 1 of 50 rows \(the first is row 4\)\."
+    with pytest.raises(InputError, match=expected):
+        GLM.from_formula("claims ~ age + C(region)", frame, family="poisson")
+
+
+def test_a_target_of_categories_asks_which_one_counts():
+    frame = claims()
+    frame["any"] = np.where(frame["claims"] > 1, "yes", "no")
+    values = list(dict.fromkeys(frame["any"]))
+    with pytest.raises(
+        InputError, match=rf"holds categories '{values[0]}', '{values[1]}'.*\{{any == '{values[1]}'\}} ~ age"
+    ):
+        GLM.from_formula("any ~ age", frame, family="binomial")
+    chosen = GLM.from_formula("{any == 'yes'} ~ age", frame, family="binomial")
+    by_hand = GLM("binomial").fit(frame[["age"]], (frame["any"] == "yes").astype(float))
+    np.testing.assert_allclose(chosen.coef_, by_hand.coef_, rtol=1e-10)
+    frame["flag"] = frame["any"] == "yes"
+    flagged = GLM.from_formula("flag ~ age", frame, family="binomial")
+    np.testing.assert_allclose(flagged.coef_, by_hand.coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("claims ~ aage", "`aage` is not present.*The columns are: age, region, years, claims"),
+        ("claims ~ age + (", "cannot be applied"),
+        ("cbind(claims, years) ~ age", "written 'successes \\+ failures ~ terms'"),
+    ],
+)
+def test_a_formula_that_cannot_be_applied_says_what_there_is(formula, message):
+    with pytest.raises(InputError, match=message):
+        GLM.from_formula(formula, claims(20), family="poisson")
+
+
+def test_a_column_that_is_not_there_is_refused_by_the_argument_that_names_it():
+    with pytest.raises(InputError, match="exposure='yeers' names a column"):
+        GLM.from_formula("claims ~ age", claims(20), family="poisson", exposure="yeers")
+
+
+# ---- what the summary says about its errors
+
+
+def test_the_summary_says_why_errors_are_missing_and_what_penalized_ones_mean():
+    x, y = data_for("gaussian", 6, 5)
+    saturated = str(GLM().fit(x, y).summary())
+    assert saturated.endswith("leave nothing to estimate the dispersion from.")
+    x, y = data_for("gaussian")
+    assert str(GLM(alpha=0.1, l1_ratio=0.5).fit(x, y).summary()).endswith("by looking at the data.")
+    assert str(GLM(alpha=0.1).fit(x, y).summary()).endswith("under the penalty as a normal prior.")
+    assert str(GLM().fit(x, y).summary()).endswith("---")
+
+
+def test_labels_by_name_are_refused_with_the_estimator_that_takes_them():
+    x, y = data_for("binomial")
+    with pytest.raises(InputError, match="For classes by name use LogisticRegression"):
+        GLM("binomial").fit(x, np.where(y > 0.5, "yes", "no"))

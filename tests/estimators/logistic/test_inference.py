@@ -141,3 +141,29 @@ def test_sparsified_coefficients_predict_the_same():
     before = model.predict_proba(X)
     np.testing.assert_array_equal(model.sparsify().predict_proba(X), before)
     np.testing.assert_array_equal(model.densify().predict_proba(X), before)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "penalty", "note"),
+    [
+        ({"C": np.inf}, "penalty: none", None),
+        ({"C": 0.5}, "penalty: L2, C=0.5", "Penalized: standard errors are those of the posterior"),
+        ({"C": 0.5, "l1_ratio": 1.0}, "penalty: L1, C=0.5", "the penalty chose the columns"),
+        ({"C": 0.5, "l1_ratio": 0.25}, "penalty: l1_ratio=0.25, C=0.5", "the penalty chose the columns"),
+        ({"C": np.inf, "inference": False}, "penalty: none", "they cost more than the fit, or were not wanted"),
+    ],
+)
+def test_the_summary_says_which_penalty_and_why_there_are_no_errors(parameters, penalty, note):
+    X, y = make_classification(n_rows=60)
+    text = str(LogisticRegression(**parameters).fit(X, y).summary())
+    assert penalty in text.splitlines()
+    last = text.splitlines()[-1]
+    assert last.startswith("---") if note is None else note in last
+
+
+def test_one_offset_stands_for_all_rows_and_moves_the_intercept_alone():
+    X, y = make_classification(n_rows=60)
+    plain, shifted = LogisticRegression().fit(X, y), LogisticRegression().fit(X, y, offset=1.5)
+    np.testing.assert_allclose(shifted.coef_, plain.coef_, rtol=1e-6)
+    np.testing.assert_allclose(shifted.intercept_, plain.intercept_ - 1.5, rtol=1e-6)
+    np.testing.assert_allclose(shifted.predict_proba(X, offset=1.5), plain.predict_proba(X), rtol=1e-6)

@@ -1,6 +1,7 @@
 """Soft labels, missing labels, and a generative twin to start from or to fill in with."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -144,3 +145,41 @@ def test_a_start_of_the_wrong_shape_is_refused():
         LogisticRegression(init=(np.zeros((1, 3)), np.zeros(1))).fit(X, y)
     with pytest.raises(InputError, match="give a fitted linear model"):
         LogisticRegression(init="zeros").fit(X, y)
+
+
+def test_the_generative_model_sees_the_table_the_user_gave():
+    X, y = make_classification(n_rows=80)
+    frame = pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
+    labels = names_of(y).astype(object)
+    labels[::4] = None
+    fitted = GaussianNB(unlabeled_weight=1.0).fit(frame, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LogisticRegression(from_generative=fitted).fit(frame, labels)
+    by_array = LogisticRegression(from_generative=GaussianNB(unlabeled_weight=1.0)).fit(X, labels)
+    np.testing.assert_allclose(model.coef_, by_array.coef_, rtol=1e-10)
+
+
+def test_the_generative_model_is_told_the_mark_of_missing_labels():
+    X, y = make_classification(n_rows=80)
+    marked = np.where(np.arange(80) % 4 == 0, -1, y)
+    gaps = np.where(np.arange(80) % 4 == 0, np.nan, y)
+    generative = GaussianNB(unlabeled_weight=1.0)
+    by_mark = LogisticRegression(missing_label=-1, from_generative=generative).fit(X, marked)
+    by_nan = LogisticRegression(from_generative=generative).fit(X, gaps)
+    assert by_mark.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(by_mark.coef_, by_nan.coef_)
+    assert math.isnan(generative.missing_label)
+
+
+def test_a_class_weight_for_no_class_is_refused_by_name():
+    X, y = make_classification(n_rows=50)
+    with pytest.raises(InputError, match=r"class_weight names the classes \['bea'\].*it holds \['ant', 'bee'\]"):
+        LogisticRegression(class_weight={"bea": 2.0}).fit(X, names_of(y))
+
+
+def test_a_class_that_class_weight_leaves_out_has_weight_one():
+    X, y = make_classification(n_rows=50)
+    partly = LogisticRegression(class_weight={"bee": 3.0}).fit(X, names_of(y))
+    weighted = LogisticRegression().fit(X, names_of(y), sample_weight=np.where(y == 1, 3.0, 1.0))
+    np.testing.assert_allclose(partly.coef_, weighted.coef_, rtol=1e-12)

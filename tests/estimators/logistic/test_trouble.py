@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -237,3 +238,30 @@ def test_warnings_point_at_the_line_of_the_user():
         warnings.simplefilter("always")
         LogisticRegression(C=np.inf).fit(X, y)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        ({0: ["a", "b"], 1: ["hi"]}, "column 'x1' sets 'hi' apart from 'a', 'b'"),
+        ({0: ["hi"], 1: ["y", "z"]}, "column 'x1' sets 'hi' apart from 'y', 'z'"),
+        ({0: ["a", "b"], 1: ["c", "d"]}, "column 'x1' sets 'a', 'b' apart from 'c', 'd'"),
+    ],
+)
+def test_separation_of_some_of_the_classes_says_which(groups, sentence):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.array([rng.choice(groups[int(value > 0.5)]) for value in X[:, 1]])
+    with pytest.warns(SeparationWarning, match=sentence):
+        model = LogisticRegression(C=np.inf).fit(X, y)
+    assert model.separation_ == sentence
+
+
+def test_a_text_in_the_table_is_named_with_its_place_and_the_way_out():
+    with pytest.raises(InputError, match=r"row 1, column 'color' of X holds 'red'.*OneHotEncoder"):
+        LogisticRegression().fit(pd.DataFrame({"size": [1.0, 2.0], "color": [3, "red"]}), ["a", "b"])
+
+
+def test_a_missing_cell_among_objects_is_a_missing_cell():
+    with pytest.raises(InputError, match=r"contains NaN: row 1, column 'size'"):
+        LogisticRegression().fit(pd.DataFrame({"size": [1.0, pd.NA]}, dtype=object), ["a", "b"])

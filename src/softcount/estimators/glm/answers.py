@@ -20,7 +20,7 @@ from softcount.core.glm.start import null_deviance
 from softcount.core.iterate import Step
 from softcount.core.normal_equations import Design
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
-from softcount.estimators.glm.formula import FormulaFit
+from softcount.estimators.glm.formula import FormulaFit, column_of
 from softcount.estimators.glm.inputs import check_finite, column_names, read_offset, read_table, read_target
 from softcount.estimators.glm.intervals import (
     IntervalKind,
@@ -67,6 +67,7 @@ class GLMAnswers:
     converged_: bool
     history_: list[Step]
     _formula: FormulaFit | None
+    _is_penalized: bool
     _center: FloatArray | None
     _shifted_covariance: FloatArray | None
 
@@ -78,12 +79,14 @@ class GLMAnswers:
         X : array-like, sparse matrix, or (after a fit by formula) data frame of shape (n_samples, n_features)
             Rows.
         offset, exposure : array-like of shape (n_samples,), optional
-            As in ``fit``. A model fitted with them predicts without them for offset 0 and exposure 1.
+            As in ``fit``. A model fitted with them predicts without them for offset 0 and exposure 1. After a fit by
+            formula a string names a column of ``X``, here and below.
         """
         return self.link_inverse(self.linear_predictor(X, offset=offset, exposure=exposure))
 
     def linear_predictor(self, X: Any, *, offset: Any = None, exposure: Any = None) -> FloatArray:
         """``x' coef + intercept`` of every row, offset included."""
+        offset, exposure = self._of_columns(X, offset=offset, exposure=exposure)
         return self._predictor(self._read_rows(X), offset, exposure)
 
     def link_inverse(self, predictor: FloatArray) -> FloatArray:
@@ -119,6 +122,9 @@ class GLMAnswers:
         if kind not in ("mean", "observation"):
             raise InputError(f"kind={kind!r} is no kind of interval; expected 'mean' or 'observation'.")
         level = check_level(level)
+        offset, exposure, sample_weight = self._of_columns(
+            X, offset=offset, exposure=exposure, sample_weight=sample_weight
+        )
         table = self._read_rows(X)
         predictor = self._predictor(table, offset, exposure)
         if self._shifted_covariance is None:
@@ -168,6 +174,9 @@ class GLMAnswers:
             raise InputError(
                 f"kind={kind!r} is no kind of residual; expected 'deviance', 'pearson', 'response' or 'working'."
             )
+        y, offset, exposure, sample_weight = self._of_columns(
+            X, y=y, offset=offset, exposure=exposure, sample_weight=sample_weight
+        )
         table = self._read_rows(X)
         target, weight = self._read_targets(y, table.shape[0], sample_weight)
         predictor = self._predictor(table, offset, exposure)
@@ -188,6 +197,9 @@ class GLMAnswers:
 
         The null model is the best intercept for these targets, and the offset.
         """
+        y, offset, exposure, sample_weight = self._of_columns(
+            X, y=y, offset=offset, exposure=exposure, sample_weight=sample_weight
+        )
         table = self._read_rows(X)
         target, weight = self._read_targets(y, table.shape[0], sample_weight)
         predictor = self._predictor(table, offset, exposure)
@@ -250,7 +262,9 @@ class GLMAnswers:
         if self.covariance_ is None:
             notes.append("No standard errors: no matrix of the columns was formed (inference=True forms one).")
         elif np.isnan(errors).all():
-            notes.append("No standard errors: the penalty chose the columns by looking at the data.")
+            notes.append(self._why_no_errors())
+        elif self._is_penalized and self.covariance == "model":
+            notes.append("Penalized: standard errors are those of the posterior under the penalty as a normal prior.")
         return CoefficientTable(
             self.coefficient_names_,
             estimates,
@@ -262,6 +276,11 @@ class GLMAnswers:
             notes=notes,
         )
 
+    def _why_no_errors(self) -> str:
+        if self._is_penalized:
+            return "No standard errors: the penalty chose the columns by looking at the data."
+        return "No standard errors: as many coefficients as observations leave nothing to estimate the dispersion from."
+
     def _df(self) -> float:
         """Degrees of freedom of tests and intervals: the residual ones where a dispersion was estimated."""
         return self.df_residual_ if self.dispersion_is_estimated_ else math.inf
@@ -269,12 +288,18 @@ class GLMAnswers:
     def _has_intercept(self) -> bool:
         return len(self.coefficient_names_) > self.coef_.size
 
+    def _of_columns(self, X: Any, **given: Any) -> list[Any]:
+        """What was given, columns of ``X`` in the place of their names where the model has a formula."""
+        if getattr(self, "_formula", None) is None:
+            return list(given.values())
+        return [column_of(X, name, value) for name, value in given.items()]
+
     def _read_rows(self, X: Any) -> Table:
         check_is_fitted(self)
         if self._formula is not None and (hasattr(X, "columns") or isinstance(X, Mapping)):
             table: Table = self._formula.table(X)
         else:
-            table = read_table(self, X, reset=False)
+            table = read_table(self, X, reset=False, fewest_columns=0)
         check_finite(table, column_names(self))
         return table
 

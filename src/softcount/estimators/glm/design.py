@@ -111,7 +111,8 @@ class FormulaDesign:
             Cells by column.
         """
         coded = {name: self._coded(data, name, levels) for name, levels in self.variables.items()}
-        n_rows = len(next(iter(coded.values()))) if coded else len(data)
+        columns = list(coded.values()) or (list(data.values()) if isinstance(data, Mapping) else [data])
+        n_rows = len(columns[0]) if columns else 0
         matrix = np.ones((n_rows, len(self.columns)))
         for j, column in enumerate(self.columns):
             for factor in column.factors:

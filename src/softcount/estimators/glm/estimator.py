@@ -234,10 +234,10 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         data : data frame
             Where the names of the formula are looked up. Missing values are refused.
         **fitting
-            Keyword arguments of :meth:`fit`; a string is the name of a column of ``data``.
+            Keyword arguments of :meth:`fit`; a string is the name of a column of ``data``, here and in predictions.
         """
         read = fit_formula(formula, data, fitting)
-        table = read_table(self, read.table, reset=True)
+        table = read_table(self, read.table, reset=True, fewest_columns=0)
         weights = {name: read.fitting.get(name) for name in ("sample_weight", "frequency_weight")}
         shifts = {name: read.fitting.get(name) for name in ("offset", "exposure")}
         self._fit_table(table, read.target, weights, shifts, fit_intercept=read.fit.fit_intercept)
@@ -330,6 +330,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             self.theta_ = found.fit.params.theta
         elif isinstance(found.model.family, NegativeBinomialFamily):
             self.theta_ = found.model.family.theta
+        self._is_penalized = self.alpha > 0.0
         self.n_iter_ = found.fit.n_iter
         self.converged_ = found.fit.converged
         self.history_ = list(found.fit.history)

@@ -19,25 +19,45 @@ from softcount.core.glm.inference import RowWeights
 from softcount.core.glm.links import Link
 from softcount.core.glm.model import GLMData
 from softcount.core.normal_equations import Design
+from softcount.estimators._tables import with_place, without_na
 from softcount.inputs.weights import read_weights
 
 #: The squared number of columns has to fit into memory a few times: 3 GB each at this width.
 MOST_COLUMNS = 20_000
+NO_NUMBER = (
+    "Linear models take numbers: make indicator columns of texts and categories, for example with "
+    "sklearn.preprocessing.OneHotEncoder, or for a GLM by a formula with C(column)."
+)
 
 __all__ = ["check_finite", "check_width", "column_names", "read_data", "read_offset", "read_table", "read_target"]
 
 
-def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
+def read_table(estimator: Any, X: Any, *, reset: bool, fewest_columns: int = 1) -> Table:
     """X as float64 or float32, dense or CSR; finiteness is checked by :func:`check_finite`."""
-    table = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-    )
-    return cast("Table", table)
+    shape = getattr(X, "shape", ())
+    if not fewest_columns and shape[1:] == (0,):
+        X = np.empty(shape)
+
+    def check(table: Any) -> Table:
+        checked = validate_data(
+            estimator,
+            table,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_features=fewest_columns,
+        )
+        return cast("Table", checked)
+
+    try:
+        return check(X)
+    except TypeError as error:
+        if "NAType" not in str(error):
+            raise with_place(error, X, estimator, NO_NUMBER) from None
+        return check(without_na(X))
+    except ValueError as error:
+        raise with_place(error, X, estimator, NO_NUMBER) from None
 
 
 def check_width(n_columns: int, reason: str, way_out: str) -> None:
@@ -95,7 +115,8 @@ def read_target(family: GLMFamily, y: Any, n_rows: int) -> tuple[FloatArray, Flo
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"y cannot be read as numbers: {error}. A GLM needs a numeric target.") from None
+        way_out = " For classes by name use LogisticRegression, or give 0 and 1." if family.name == "binomial" else ""
+        raise InputError(f"y cannot be read as numbers: {error}. This model needs a numeric target.{way_out}") from None
     trials = None
     if values.ndim == 2 and values.shape[1] == 2 and "binomial" in family.name and "neg" not in family.name:
         _check_finite_vector("y", values.sum(axis=1))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softcount._errors import InputError
 from softcount.core.chunks import Chunks, Rows
@@ -20,14 +21,15 @@ from softcount.core.goodness import (
 )
 from softcount.core.iterate import Stopping
 from softcount.core.learn import Learned, Plan, learn
+from softcount.core.mixture import MixtureModel
 from softcount.core.simulate import simulated
 from softcount.estimators._generative import seed_of
 from softcount.estimators._parameters import check_number
 from softcount.estimators._tables import is_sparse
+from softcount.estimators.latent_class.covariates import CovariateRows, with_membership
 from softcount.estimators.latent_class.text import latent_class_text
 from softcount.estimators.mixture._base import BaseMixture
 from softcount.estimators.mixture._parameters import documented_mixture
-from softcount.estimators.rows.table import TableRows
 from softcount.families.blocks import Block
 from softcount.families.categorical import Categorical
 from softcount.families.moment_prior import MomentPrior
@@ -44,7 +46,7 @@ MOST_VALUES = 30
 
 
 @documented_mixture
-class LatentClass(TableRows, BaseMixture):
+class LatentClass(CovariateRows, BaseMixture):
     r"""Latent class analysis: rows of answers to items, explained by classes within which the items are independent.
 
     .. math:: P(x_i) = \sum_k \pi_k \prod_j \theta_{j x_{ij} k}
@@ -68,6 +70,10 @@ class LatentClass(TableRows, BaseMixture):
         Smallest variance of a Gaussian item in any class, as a share of the item's own variance.
     shared_variance : bool, default=False
         One variance per Gaussian item for all classes.
+    covariates : str, int or list of these, optional
+        Columns (names or positions) that are no items but say which class a row is in, by a multinomial logit (latent
+        class regression). Numbers enter as they are, texts with an indicator for each value but the first; they may not
+        be missing.
     handle_unknown : {"ignore", "error", "smooth"}, default="ignore"
         What an answer that was not seen in training means when predicting: it is left out like a missing one, an
         error, or a probability from ``alpha``.
@@ -85,8 +91,13 @@ class LatentClass(TableRows, BaseMixture):
         The item-response probabilities of every categorical item.
     item_values_ : dict of str to list
         The values they are of.
+    class_coefficients_ : array of shape (n_components, n_coefficients)
+        With covariates: the log-odds of each class against the first, of the intercept and every covariate.
+    coefficient_names_ : list of str
+        What these belong to.
     goodness_ : Goodness or None
-        G², X², degrees of freedom, and p-values where they are valid; None with items that are not categorical.
+        G², X², degrees of freedom, and p-values where they are valid; None with covariates, or items that
+        are not categorical.
     {attributes}
 
     Examples
@@ -105,6 +116,7 @@ class LatentClass(TableRows, BaseMixture):
         alpha: float = 0.0,
         var_smoothing: float = 1e-6,
         shared_variance: bool = False,
+        covariates: Any = None,
         handle_unknown: str = "ignore",
         class_prior: Any = None,
         class_alpha: float = 0.0,
@@ -131,6 +143,7 @@ class LatentClass(TableRows, BaseMixture):
         self.alpha = alpha
         self.var_smoothing = var_smoothing
         self.shared_variance = shared_variance
+        self.covariates = covariates
         self.handle_unknown = handle_unknown
         self.class_prior = class_prior
         self.class_alpha = class_alpha
@@ -161,6 +174,11 @@ class LatentClass(TableRows, BaseMixture):
         self._check_unknown()
         check_number("alpha", self.alpha, 0.0)
         check_number("var_smoothing", self.var_smoothing, 0.0)
+        if self.covariates is not None and (self.class_prior is not None or self.class_alpha > 0.0):
+            raise InputError(
+                "With covariates the sizes of the classes follow from their coefficients; leave class_prior and "
+                "class_alpha out."
+            )
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         if is_sparse(X):
@@ -169,6 +187,11 @@ class LatentClass(TableRows, BaseMixture):
                 "yes/no data."
             )
         return super()._read_blocks(X, reset=reset)
+
+    def _make_model(self, blocks: tuple[Block, ...], classes: NDArray[Any]) -> MixtureModel:
+        if self._covariates is None:
+            return super()._make_model(blocks, classes)
+        return with_membership(super()._make_model(blocks[:-1], classes), blocks[-1])
 
     def _asked_families(self, columns: list[Column]) -> Any:
         """Every item is categorical unless the user says otherwise or it plainly holds measurements."""
@@ -221,6 +244,9 @@ class LatentClass(TableRows, BaseMixture):
     def _publish(self, learned: Learned) -> None:
         self.families_ = self._family_names()
         self.class_sizes_ = np.exp(learned.fit.params.log_weights)
+        if self._covariates is not None:
+            self.class_coefficients_ = np.ascontiguousarray(learned.fit.params.blocks[-1]["coef"].T)
+            self.coefficient_names_ = self._covariates.design_names
         self.item_probabilities_, self.item_values_ = {}, {}
         names, categories, start = self._block_feature_names(), self._block_categories(), 0
         for family, params in zip(learned.model.families, learned.fit.params.blocks, strict=True):
@@ -260,9 +286,8 @@ class LatentClass(TableRows, BaseMixture):
         """
         table, chunks = self._table(X, sample_weight)
         if not all(isinstance(family, Categorical) for family in self.model_.families):
-            raise InputError(
-                "Some items are not categorical, so there is no table of counts to compare the model with."
-            )
+            why = "Some items are not categorical" if self._covariates is None else "The model has covariates"
+            raise InputError(f"{why}, so there is no table of counts to compare it with.")
         found = goodness_of_fit(table, self.n_parameters_)
         if n_bootstrap < 1:
             return found

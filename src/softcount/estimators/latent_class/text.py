@@ -17,10 +17,15 @@ def latent_class_text(estimator: Any, other_rows: list[ParameterRow]) -> str:
     names = [f"class {name}" for name in estimator.component_names_.tolist()]
     lines = [_title(estimator), ""]
     lines += _probabilities(estimator, names)
+    logits = [row for row in other_rows if row.quantity == "log-odds"]
+    other_rows = [row for row in other_rows if row.quantity != "log-odds"]
     if other_rows:
         lines += ["", "Other parameters by class", *_block(names, [(_label(row), row.values) for row in other_rows])]
+    if logits:
+        lines += ["", f"Class membership: log-odds against {names[0]}"]
+        lines += _block(names, [(row.column, row.values) for row in logits])
     classified = estimator.classification_
-    lines += ["", "Class sizes"]
+    lines += ["", "Class sizes" + (", over the rows" if logits else "")]
     lines += _block(names, [("estimated", estimator.class_sizes_), ("by modal assignment", classified.assigned_sizes)])
     lines += ["", "Average posterior (columns) of the rows assigned to each class"]
     lines += _block(names, list(zip(names, classified.average_posteriors, strict=True)))
@@ -32,8 +37,11 @@ def latent_class_text(estimator: Any, other_rows: list[ParameterRow]) -> str:
 
 def _title(estimator: Any) -> str:
     patterns = "" if estimator.n_patterns_ is None else f" with {estimator.n_patterns_} different patterns"
+    given = estimator._covariates
+    n_items = estimator.n_features_in_ - (0 if given is None else len(given.names))
+    covariates = "" if given is None else f"{len(given.names)} covariate{'s' if len(given.names) != 1 else ''}, "
     return (
-        f"Latent class analysis: {estimator.class_sizes_.shape[0]} classes, {estimator.n_features_in_} items, "
+        f"Latent class analysis: {estimator.class_sizes_.shape[0]} classes, {n_items} items, {covariates}"
         f"{estimator._n_rows:g} rows{patterns}"
     )
 

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.core.evidence import LinearForm
 from softcount.core.iterate import Step
 from softcount.core.logistic.rows import binary_probability, softmax
 from softcount.estimators.coefficient_table import CoefficientTable, check_level
-from softcount.estimators.glm.inputs import check_finite, column_names
-from softcount.estimators.logistic.inputs import read_offsets, read_table
+from softcount.estimators.glm.inputs import check_finite, column_names, read_table
+from softcount.estimators.logistic.inputs import Strength, read_offsets
 
 __all__ = ["LogisticAnswers"]
 
@@ -43,7 +44,8 @@ class LogisticAnswers:
     converged_: bool
     history_: list[Step]
     _has_intercept: bool
-    _has_penalty: bool
+    _penalty_strength: float
+    _penalty_l1_ratio: float
 
     def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
         """The linear predictor: log odds of the second of two classes, or a score per class.
@@ -85,6 +87,20 @@ class LogisticAnswers:
             return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
         return np.asarray(scores - logsumexp(scores, axis=1, keepdims=True))
 
+    def to_linear(self) -> LinearForm:
+        """The weights of the boundary, in the form that generative models give theirs.
+
+        Returns
+        -------
+        form : LinearForm
+            ``coef_`` and ``intercept_`` (log odds of the second of two classes, else a row of scores per class), and
+            the names of the columns.
+        """
+        check_is_fitted(cast("Any", self))
+        stored: Any = self.coef_
+        coef: FloatArray = stored.toarray() if hasattr(stored, "toarray") else stored.copy()
+        return LinearForm(coef, self.intercept_.copy(), tuple(column_names(self)))
+
     def conf_int(self, level: float = 0.95) -> FloatArray:
         """Confidence intervals of the coefficients in the order of ``coefficient_names_``, shape ``(n, 2)``."""
         estimates, errors = self._listed()
@@ -118,6 +134,7 @@ class LogisticAnswers:
             "log-likelihood": float(self.log_likelihood_),
             "AIC": float(self.aic_),
             "BIC": float(self.bic_),
+            "penalty": self._penalty().in_words(),
             "solver": self.solver_,
             "iterations": f"{int(self.n_iter_[0])}{'' if self.converged_ else ' (not converged)'}",
         }
@@ -132,17 +149,20 @@ class LogisticAnswers:
             extra=extra,
         )
 
+    def _penalty(self) -> Strength:
+        return Strength(self._penalty_strength, self._penalty_l1_ratio)
+
     def _notes(self, errors: FloatArray) -> list[str]:
         notes = []
         if self.aliased_:
             notes.append(f"Explained by the columns before, coefficient 0: {', '.join(self.aliased_)}")
         if self.separation_ is not None:
             notes.append(f"Separated classes, errors mean little: {self.separation_}")
-        if np.isnan(errors).all():
-            notes.append(
-                "No standard errors: they were not asked for (inference=True), or the penalty chose the columns."
-            )
-        elif self._has_penalty:
+        if self._penalty().chooses:
+            notes.append("No standard errors: the penalty chose the columns by looking at the data.")
+        elif np.isnan(errors).all():
+            notes.append("No standard errors: they cost more than the fit, or were not wanted (inference=True).")
+        elif self._penalty_strength > 0.0:
             notes.append("Penalized: standard errors are those of the posterior under the penalty as a normal prior.")
         return notes
 

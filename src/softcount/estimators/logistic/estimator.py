@@ -19,7 +19,7 @@ from softcount.core.logistic.inference import LogisticInference, infer, is_affor
 from softcount.core.logistic.methods import Solver
 from softcount.core.progress import step_printer
 from softcount.estimators._saving import Savable
-from softcount.estimators.glm.inputs import column_names
+from softcount.estimators.glm.inputs import column_names, read_table
 from softcount.estimators.logistic.answers import LogisticAnswers
 from softcount.estimators.logistic.inputs import (
     Strength,
@@ -32,7 +32,6 @@ from softcount.estimators.logistic.inputs import (
     read_solver,
     read_start,
     read_strength,
-    read_table,
     scaled_table,
 )
 from softcount.estimators.logistic.targets import Targets, read_targets, with_class_weight, without_empty_classes
@@ -227,8 +226,9 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         weight = read_weights(sample_weight, table.shape[0])
         targets = read_targets(
             y,
-            table,
+            X,
             sample_weight,
+            n_rows=table.shape[0],
             classes=self.classes,
             missing_label=self.missing_label,
             from_generative=self.from_generative,
@@ -277,7 +277,7 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         self.classes_ = targets.classes
         self.aliased_, self.separation_ = aliased, separation
         self.separated_ = separated_names(fit, names, fit_intercept=bool(self.fit_intercept))
-        self._has_penalty = strength.strength > 0.0
+        self._penalty_strength, self._penalty_l1_ratio = strength.strength, strength.l1_ratio
         self._keep(fit, inference, data, scale, names)
 
     def _start(self) -> Any:

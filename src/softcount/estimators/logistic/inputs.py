@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
 from softcount._errors import InputError
 from softcount._types import FloatArray, Table
@@ -34,7 +33,6 @@ __all__ = [
     "read_solver",
     "read_start",
     "read_strength",
-    "read_table",
     "scaled_table",
 ]
 
@@ -48,20 +46,24 @@ LARGEST_VALUE = 1e100
 SMALLEST_VALUE = 1e-100
 
 
-def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
-    """X as float64 or float32, dense or CSR, as wide as it is; its cells are looked at later."""
-    table = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
-    )
-    return cast("Table", table)
-
-
 @dataclass(frozen=True)
 class Strength:
     """The penalty: ``strength`` in all (``1 / C``), of which ``l1_ratio`` on absolute values."""
 
     strength: float
     l1_ratio: float
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the penalty sets coefficients to zero."""
+        return self.strength * self.l1_ratio > 0.0
+
+    def in_words(self) -> str:
+        """Its kind and its strength."""
+        if self.strength == 0.0:
+            return "none"
+        kind = "L2" if self.l1_ratio == 0.0 else "L1" if self.l1_ratio == 1.0 else f"l1_ratio={self.l1_ratio:g}"
+        return f"{kind}, C={1.0 / self.strength:g}"
 
 
 def read_solver(name: Any) -> str:
@@ -121,7 +123,7 @@ def check_whole(name: str, value: Any, *, low: int) -> None:
 
 
 def read_offsets(offset: Any, n_rows: int, n_classes: int) -> FloatArray | None:
-    """Offsets: one per row for two classes (on the log odds of the second), one per row and class for more."""
+    """Offsets: one for all rows or one per row for two classes, one per row and class for more."""
     if offset is None:
         return None
     try:
@@ -129,6 +131,8 @@ def read_offsets(offset: Any, n_rows: int, n_classes: int) -> FloatArray | None:
     except (TypeError, ValueError) as error:
         raise InputError(f"offset cannot be read as numbers: {error}.") from None
     expected = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+    if values.ndim == 0 and n_classes == 2:
+        values = np.full(n_rows, float(values))
     if values.shape != expected:
         raise InputError(
             f"offset.shape == {values.shape}, expected {expected}: one number per row"

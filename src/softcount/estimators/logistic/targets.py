@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
-from softcount._types import FloatArray, Table
+from softcount._types import FloatArray
 from softcount.inputs.labels import Labels, read_labels
 
 __all__ = ["Targets", "read_targets", "with_class_weight", "without_empty_classes"]
@@ -59,15 +58,18 @@ class Targets:
 
 def read_targets(
     y: Any,
-    X: Table,
+    X: Any,
     sample_weight: Any,
     *,
+    n_rows: int,
     classes: Any = None,
     missing_label: Any = math.nan,
     from_generative: Any = None,
 ) -> Targets:
-    """Read ``y``: labels of any type, a matrix of class probabilities, or labels with gaps that a model can fill."""
-    n_rows = X.shape[0]
+    """Read ``y``: labels of any type, a matrix of class probabilities, or labels with gaps that a model can fill.
+
+    ``X`` is the user's own: only the generative model looks at it.
+    """
     quick = None if classes is not None or not _is_nan(missing_label) else _counted(y, n_rows)
     if quick is not None:
         return quick
@@ -91,7 +93,10 @@ def read_targets(
         generative = from_generative
     except NotFittedError:
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        generative = clone(from_generative).fit(X, y, **given)
+        generative = clone(from_generative)
+        if not _is_nan(missing_label) and "missing_label" in generative.get_params(deep=False):
+            generative.set_params(missing_label=missing_label)
+        generative.fit(X, y, **given)
     shares = _probabilities(labels)
     shares[open_rows] = _posterior(generative, X, names, labels)[open_rows]
     return Targets(names, shares)
@@ -134,7 +139,11 @@ def with_class_weight(
         total = targets.class_weights(weight)
         factors = total.sum() / (total.size * total)
     else:
-        factors = compute_class_weight(class_weight, classes=targets.classes, y=targets.classes)
+        known = targets.classes.tolist()
+        strange = [name for name in class_weight if name not in known]
+        if strange:
+            raise InputError(f"class_weight names the classes {strange}, which y does not hold; it holds {known}.")
+        factors = np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)
     wrong = ~(np.isfinite(factors) & (factors >= 0.0))
     if wrong.any():
         name, factor = targets.classes[wrong].tolist()[0], float(factors[wrong][0])
@@ -175,7 +184,7 @@ def _probabilities(labels: Labels) -> FloatArray:
     return shares
 
 
-def _posterior(generative: Any, X: Table, names: NDArray[Any], labels: Labels) -> FloatArray:
+def _posterior(generative: Any, X: Any, names: NDArray[Any], labels: Labels) -> FloatArray:
     """The generative model's posterior for every row, within the candidates where there are any."""
     posterior = np.asarray(generative.predict_proba(X), dtype=np.float64)
     theirs = np.asarray(generative.classes_).tolist()

@@ -17,6 +17,8 @@ from softcount.estimators.glm.trouble import AliasedColumnsWarning, SeparationWa
 __all__ = ["aliased_names", "explain_separation", "separated_names", "warn_about"]
 
 MOST_NAMES = 8
+#: Coefficients of two classes that differ by less than this share of the largest of their column do not differ.
+ALIKE = 1e-6
 
 
 def aliased_names(fit: LogisticFit, names: list[str], *, fit_intercept: bool) -> list[str]:
@@ -50,8 +52,29 @@ def explain_separation(
     shown = ", ".join(repr(name) for name in columns[:MOST_NAMES])
     more = f" and {len(columns) - MOST_NAMES} more" if len(columns) > MOST_NAMES else ""
     noun = "column" if len(columns) == 1 else "a combination of the columns"
+    groups = _classes_set_apart(found.direction, data, classes.tolist())
+    if len(groups) < data.n_classes and not found.complete:
+        return f"{noun} {shown}{more} sets {' apart from '.join(groups)}"
     border = "" if found.complete else ", but for rows on the border"
     return f"{noun} {shown}{more} sorts the classes without error{border}"
+
+
+def _classes_set_apart(direction: FloatArray, data: LogisticData, labels: list[Any]) -> list[str]:
+    """The classes as the direction sorts them, the smallest group first; it says nothing within a group."""
+    outputs = direction
+    if data.is_binary or data.reference:
+        level = np.zeros_like(direction[:1])
+        outputs = np.concatenate([level, direction] if data.is_binary else [direction, level])
+    largest = np.abs(outputs).max(axis=0, initial=0.0)
+    units = outputs / np.where(largest > 0.0, largest, 1.0)
+    groups: list[list[int]] = []
+    for k in range(len(labels)):
+        alike = [group for group in groups if np.abs(units[group[0]] - units[k]).max() < ALIKE]
+        if alike:
+            alike[0].append(k)
+        else:
+            groups.append([k])
+    return [", ".join(repr(labels[k]) for k in group) for group in sorted(groups, key=len)]
 
 
 def _explain_column(name: str, values: FloatArray, data: LogisticData, labels: list[Any], *, rises: bool) -> str:

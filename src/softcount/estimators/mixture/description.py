@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softcount._types import FloatArray
+from softcount.core.membership import Membership
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.bernoulli import Bernoulli
 from softcount.families.categorical import Categorical
@@ -107,6 +108,8 @@ def _block_rows(
         elif isinstance(family, Gaussian):
             yield ParameterRow(name, None, "mean", params["mean"][j])
             yield ParameterRow(name, None, "variance", params["var"][j])
+        elif isinstance(family, Membership):
+            yield ParameterRow(name, None, "log-odds", params["coef"][j])
         elif type(family) in QUANTITIES:
             key, quantity = QUANTITIES[type(family)]
             values = np.exp(params[key][j]) if key.startswith("log") else params[key][j]

@@ -78,7 +78,10 @@ class TableRows(GenerativeEstimator):
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         if is_sparse(X) or (not reset and self._sparse_family is not None):
             return self._read_sparse(X, reset=reset)
-        columns = self._read_table(X, reset=reset)
+        return self._lay_out(self._read_table(X, reset=reset), reset=reset)
+
+    def _lay_out(self, columns: list[Column], *, reset: bool) -> tuple[Block, ...]:
+        """The columns in blocks, one per family."""
         if reset:
             self._plan_table = plan_table(columns, self._asked_families(columns))
             self._sparse_family = None
@@ -146,7 +149,9 @@ class TableRows(GenerativeEstimator):
         if is_table(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = read_columns(X)
-            if not columns or columns[0].values.shape[0] == 0:
+            if not columns:
+                raise InputError("X has no columns; found array with 0 feature(s) while a minimum of 1 is required.")
+            if columns[0].values.shape[0] == 0:
                 raise InputError(f"X has {len(columns)} columns and no rows; found array with 0 sample(s).")
             if reset:
                 self._backend_name = type(X).__module__.split(".")[0]
@@ -171,9 +176,13 @@ class TableRows(GenerativeEstimator):
         else:
             columns = read_columns(np.asarray(read_numbers(self, array, reset=reset, accept_sparse=False)))
         if not reset and self._sparse_family is None:
-            names = [plan.name for plan in self._plan_table.columns]
+            names = self._table_names()
             columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
         return columns
+
+    def _table_names(self) -> list[str]:
+        """Names of the table's columns, as they were in training."""
+        return [plan.name for plan in self._plan_table.columns]
 
     def _read_sparse(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset)

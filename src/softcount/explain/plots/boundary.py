@@ -47,6 +47,9 @@ def draw_regions(regions: Regions, ax: Axes | None = None) -> Axes:
             s=28,
             label=str(regions.classes[k]).replace("$", r"\$"),
         )
+    rest = regions.points[regions.point_codes < 0]
+    if len(rest):
+        ax.scatter(rest[:, 0], rest[:, 1], color="0.4", marker=".", s=16, label="no label, or another")
     ax.set_xlabel(regions.names[0].replace("$", r"\$"))
     ax.set_ylabel(regions.names[1].replace("$", r"\$"))
     ax.legend(title="class")
