@@ -17,7 +17,7 @@ from softcount.core.facts import Facts
 from softcount.core.streamed import Piece, cut_pieces
 from softcount.families.blocks import Block, SparseBlock
 
-__all__ = ["ClusterRows", "Group", "changed", "lay_out"]
+__all__ = ["ClusterRows", "Group", "aligned", "changed", "lay_out"]
 
 #: How often a cluster may run a task again by itself, each time after losing the worker that ran it.
 TASK_RETRIES = 5
@@ -183,19 +183,24 @@ def _make_group(
     chunks = []
     for number, part in enumerate(cut_pieces(parts, rows_per_chunk)):
         index = first + number
-        blocks = tuple(_kept(_aligned(block)) for block in part.blocks)
-        labels, weight = _aligned(part.labels), _aligned(part.weight)
+        blocks = tuple(_kept(aligned(block)) for block in part.blocks)
+        labels, weight = aligned(part.labels), aligned(part.weight)
         chunks.append(Chunk(index, index * rows_per_chunk, blocks, labels, weight, part.n_rows))
     segments = tuple(tuple(chunks[m.start - first : m.stop - first]) for m in members)
     return Group(segments)
 
 
-def _aligned(value: Any) -> Any:
+def aligned(value: Any) -> Any:
     """The same with arrays that begin where numbers may: those that came over the network begin anywhere."""
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value) if f.init})
+        before = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        after = {name: aligned(part) for name, part in before.items()}
+        return value if all(after[name] is before[name] for name in before) else replace(value, **after)
+    if type(value) is tuple:
+        parts = tuple(aligned(part) for part in value)
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
     return value
 
 

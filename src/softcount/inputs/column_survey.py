@@ -11,7 +11,7 @@ import numpy as np
 from softcount._errors import InputError
 from softcount.inputs.columns import Column
 
-__all__ = ["ColumnSurvey", "as_kind", "columns_of_length"]
+__all__ = ["ColumnSurvey", "as_kind", "short_columns"]
 
 #: Different numbers of a column that are kept: nobody takes a column of more for one of categories without being asked.
 MOST_NUMBERS = 64
@@ -115,6 +115,9 @@ def as_kind(column: Column, kind: str) -> Column:
     return Column(column.name, kind, cells, column.missing)
 
 
-def columns_of_length(columns: Sequence[Column], n_rows: int) -> list[Column]:
-    """The first rows of columns."""
-    return [replace(c, values=c.values[:n_rows], missing=c.missing[:n_rows]) for c in columns]
+def short_columns(surveys: Sequence[ColumnSurvey]) -> list[Column]:
+    """A short table in which every column holds what the whole one does; shorter ones begin again."""
+    columns = [survey.column() for survey in surveys]
+    n_rows = max(1, *(column.values.shape[0] for column in columns))
+    places = [np.arange(n_rows) % column.values.shape[0] for column in columns]
+    return [replace(c, values=c.values[p], missing=c.missing[p]) for c, p in zip(columns, places, strict=True)]

@@ -52,8 +52,9 @@ def collection(X, sizes=(1100, 0, 900, 1000)):
     return da.concatenate(parts)
 
 
-@pytest.mark.parametrize("name", ["GaussianNB", "MultinomialNB sparse", "CategoricalNB", "NaiveBayes",
-                                  "GaussianDiscriminant with holes"])
+@pytest.mark.parametrize(
+    "name", ["GaussianNB", "MultinomialNB sparse", "CategoricalNB", "NaiveBayes", "GaussianDiscriminant with holes"]
+)
 @pytest.mark.parametrize("some", [False, True])
 def test_a_collection_teaches_a_classifier_what_rows_in_memory_do(name, some):
     estimator, make = SUPERVISED[name]

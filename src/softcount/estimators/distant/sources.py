@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -130,6 +131,8 @@ def settle(estimator: Any, survey: Survey) -> tuple[BatchReader, tuple[DistantBl
     for name, value in vars(learner).items():
         if name not in parameters:
             setattr(estimator, name, value)
+    if getattr(estimator, "verbose", 0) and hasattr(estimator, "column_report"):
+        sys.stderr.write(estimator.column_report() + "\n")
     has_labels = labels is not None
     reader = BatchReader(learner, layout, classes, has_labels=has_labels)
     return reader, (DistantBlocks.of(layout, facts, width, None), labels, classes)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softcount._errors import InputError
+from softcount.core.chunks import row_width
 from softcount.estimators._columns import TablePlan, plan_table
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._tables import (
@@ -24,12 +25,13 @@ from softcount.estimators._tables import (
 from softcount.estimators.distant.surveys import BlockSurvey, check_same_columns, like_layout
 from softcount.estimators.rows.codes import UNKNOWN
 from softcount.families import FAMILIES
-from softcount.families.blocks import Block, DenseBlock
+from softcount.families.blocks import Block
 from softcount.families.categorical import Categorical
 from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.families.moment_prior import MomentPrior
 from softcount.families.normal_priors import table_counts
-from softcount.inputs.column_survey import ColumnSurvey, as_kind, columns_of_length
+from softcount.inputs.batches import at
+from softcount.inputs.column_survey import ColumnSurvey, as_kind, short_columns
 from softcount.inputs.columns import Column, is_table, read_columns
 
 __all__ = ["TableRows"]
@@ -121,24 +123,18 @@ class TableRows(GenerativeEstimator):
             self._plan_table = TablePlan(())
             return (found.sparse.layout(),), found.sparse.width(n_rows)
         self._settle_names(found.names, len(found.columns))
-        columns = [survey.column() for survey in found.columns]
-        self._plan_table, self._sparse_family = plan_table(columns, self._asked_families(columns)), None
         if found.backend:
             self._backend_name = found.backend
-        shown = self._plan_table.blocks(columns_of_length(columns, 0), self.handle_unknown)
-        missing = [any(columns[j].missing.any() for j in members) for _, members in self._plan_table.groups()]
-        layout = tuple(
-            replace(block, has_missing=lost) if isinstance(block, DenseBlock) else block
-            for block, lost in zip(shown, missing, strict=True)
-        )
-        return layout, float(len(columns))
+        with at("a short table that holds the different values of every column"):
+            blocks = self._lay_out(short_columns(found.columns), reset=True)
+        return tuple(block.rows(0, 0) for block in blocks), row_width(blocks)
 
     def _read_batch(self, X: Any, layout: tuple[Block, ...]) -> tuple[Block, ...]:
         if is_sparse(X):
             return super()._read_batch(X, layout)
-        columns = self._read_table(X, reset=False)
-        columns = [as_kind(c, plan.kind) for c, plan in zip(columns, self._plan_table.columns, strict=True)]
-        blocks = self._plan_table.blocks(columns, self.handle_unknown)
+        kinds = {plan.name: plan.kind for plan in self._plan_table.columns}
+        columns = [as_kind(c, kinds.get(c.name, c.kind)) for c in self._read_table(X, reset=False)]
+        blocks = self._lay_out(columns, reset=False)
         return tuple(like_layout(block, shown) for block, shown in zip(blocks, layout, strict=True))
 
     def _asked_families(self, columns: list[Column]) -> Any:
