@@ -64,12 +64,31 @@ def few_labels(truth: NDArray[np.int64], n_classes: int, share: float, seed: int
 def texts(n_texts: int, letters: str, *, words: int = 100, n_words: int = 100_000, seed: int = 0) -> list[str]:
     """Sentences of made-up words of these letters."""
     rng = np.random.default_rng(seed)
+    listed = _made_up_words(n_words, letters, rng)
+    picks = _zipf(n_words, n_texts * words, rng).reshape(n_texts, words)
+    return [" ".join([listed[i] for i in row]).capitalize() + "." for row in picks.tolist()]
+
+
+def messages(
+    n_messages: int, n_classes: int = 2, *, words: int = 70, telling: float = 0.3, n_words: int = 100_000, seed: int = 0
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Sentences of made-up words, and their classes, of which a share of the words tells as in :func:`word_counts`."""
+    rng = np.random.default_rng(seed)
+    listed = _made_up_words(n_words, "etaoinshrdlucmfw", rng)
+    truth = rng.integers(0, n_classes, n_messages)
+    lengths = rng.poisson(words, n_messages)
+    picks = _zipf(n_words, int(lengths.sum()), rng)
+    shift = np.repeat(truth, lengths) * (n_words // n_classes) * (rng.random(picks.size) < telling)
+    chosen = ((picks + shift) % n_words).tolist()
+    ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+    return [" ".join([listed[i] for i in chosen[a:b]]).capitalize() + "." for a, b in pairwise(ends)], truth
+
+
+def _made_up_words(n_words: int, letters: str, rng: np.random.Generator) -> list[str]:
     lengths = rng.integers(2, 11, n_words)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     run = "".join(rng.choice(list(letters), int(starts[-1])))
-    listed = [run[a:b] for a, b in pairwise(starts.tolist())]
-    picks = _zipf(n_words, n_texts * words, rng).reshape(n_texts, words)
-    return [" ".join([listed[i] for i in row]).capitalize() + "." for row in picks.tolist()]
+    return [run[a:b] for a, b in pairwise(starts.tolist())]
 
 
 def _zipf(n: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from benchmarks.measuring import Contest, Setting
 from benchmarks.workloads import (
     bernoulli_images,
+    command_line,
     gaussian_mixture,
     gaussian_naive_bayes,
     glm,
@@ -31,6 +32,7 @@ WORKLOADS: dict[str, Workload] = {
     **glm.WORKLOADS,
     **bernoulli_images.WORKLOADS,
     **text_counts.WORKLOADS,
+    **command_line.WORKLOADS,
     **small_problems.WORKLOADS,
 }
 

@@ -29,6 +29,7 @@ _NAMES = {
     "NaiveBayes": "softcount.estimators.naive_bayes",
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
+    "checkpoints": "softcount.persist.checkpoints",
     "compare_pair": "softcount.explain.compare",
     "load": "softcount.persist",
     "plot_boundary": "softcount.explain.boundary",

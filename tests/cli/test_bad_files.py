@@ -24,7 +24,19 @@ BAD = {
     "short row": (as_csv(ROWS).encode() + b"a\n", "line 38 has 1 cells"),
     "ragged row behind quoted newlines": (b'label,text\na,"x\ny\nz"\nb,c,d\n', "line 5 has 3 cells"),
     "duplicate names": (b"label,text,text\na,b,c\n", "names the column 'text' more than once"),
-    "not UTF-8": (as_csv(ROWS).encode() + "a,caf\xe9\n".encode("latin-1"), "byte 0xe9"),
+    "not UTF-8": (
+        as_csv(ROWS).encode() + "a,caf\xe9 au lait\n".encode("latin-1"),
+        "line 38 holds the byte 0xe9, which is no utf-8 text. Give the file's encoding: with --encoding cp1252, which "
+        "older Windows programs write, it reads 'a,café au lait'.",
+    ),
+    "numbers for labels": (
+        b"label,text\n" + b"".join(b"0.%03d,one two three four five\n" % i for i in range(40)),
+        "Numbers are predicted from other columns by softcount glm DATA 'label ~ ...'",
+    ),
+    "texts for labels": (
+        b"label,x\n" + b"".join(b"row number %d,1.%d\n" % (i, i) for i in range(40)),
+        "40 different values in 40 cells, which are no classes. Name the column that holds classes",
+    ),
     "unclosed quote": (as_csv(ROWS).encode() + b'a,"never closed\nb,c\n', "row that starts on line 38"),
     "no label at all": (b"label,text\n,x y z w\n,u v w x\n", "No row has a label"),
     "one class": (b"label,text\na,x y z w\na,u v w x\n", "the single class 'a'"),
@@ -54,6 +66,7 @@ FINE = {
     "byte order mark": codecs.BOM_UTF8 + as_csv(ROWS).encode(),
     "UTF-16": as_csv(ROWS).encode("utf-16"),
     "semicolons": as_csv(ROWS, ";").encode(),
+    "semicolons, as Excel tells of them": b"sep=;\n" + as_csv(ROWS, ";").encode(),
     "tabs": as_csv(ROWS, "\t").encode(),
     "bars": as_csv(ROWS, "|").encode(),
     "Windows line ends": as_csv(ROWS).replace("\n", "\r\n").encode(),
@@ -128,6 +141,17 @@ def test_prediction_names_the_line_and_column_of_a_cell_it_cannot_read(
     Path("other.csv").write_text("z\n1.5\n")
     assert command("predict", "t.softcount", "other.csv", "-o", "out.csv") == 3
     assert "['x'], which are not there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_table_without_rows_is_told_from_one_whose_first_row_is_taken_for_names(
+    kind: str, command: Command, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("new.csv").write_text("win a free prize\n")
+    assert command("predict", trained, "new.csv", "--to", kind) == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "no rows to predict below the first line, which names the columns 'win a free prize'" in told.err
 
 
 def test_unknown_categories_and_missing_cells_are_left_out_when_predicting(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from softcount.core import side_by_side
 from softcount.core.candidates import Candidates
 from softcount.core.crossfit import HeldOut
 from softcount.core.execute import ThreadExecutor
+from softcount.core.fold_fits import FIRST_LOOK, CrossFit, cross_fit
 from softcount.core.learn import Plan
-from softcount.core.unlabeled import can_choose, choose, lightest_good_candidate
+from softcount.core.unlabeled import can_choose, choose, has_lost, is_clear, lightest_good_candidate
 from softcount.inputs.labels import Labels
 from tests.core.unlabeled_rows import (
     PLAN,
@@ -106,7 +109,7 @@ def test_fixed_probabilities_speak_for_their_classes_but_sets_do_not() -> None:
 
 # ---- choosing
 def test_em_is_chosen_where_documents_of_a_class_share_words() -> None:
-    X, truth = text_like(800, 300, 4, seed=0, burst=60.0, share=0.15)
+    X, truth = text_like(800, 300, 4, seed=3, burst=60.0, share=0.15)
     choice = choose(multinomial_model(4), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 10, 0), 4), PLAN)
     assert choice.use == "full"
     assert choice.verdict.direction == 1
@@ -146,27 +149,93 @@ def test_one_label_per_class_takes_em_on_belief_and_says_so() -> None:
 
 
 # ---- Ctrl-C
-def test_ctrl_c_at_any_time_after_the_first_iteration_keeps_what_was_learned() -> None:
+def test_ctrl_c_at_any_time_keeps_what_was_learned() -> None:
     X, truth = text_like(200, 40, 2, seed=3)
     chunks = as_chunks(X, with_few_labels(truth, 5, 0), 2)
     model, counter = multinomial_model(2), CountingExecutor()
     choose(model, counter, chunks, PLAN)
-    for stop_at in (6, counter.passes // 3, counter.passes // 2, counter.passes):
+    whole = Candidates.prepare(model, ThreadExecutor(1), chunks, PLAN)
+    uses = []
+    for stop_at in range(2, counter.passes + 1):
         choice = choose(model, CountingExecutor(stop_at), chunks, PLAN)
-        assert choice.use == "full"
         assert choice.learned.fit.interrupted
         assert choice.cooling is None
         assert "Interrupted" in choice.verdict.sentence
-        assert np.isfinite(choice.learned.fit.params.blocks[0]["log_prob"]).all()
+        assert choice.verdict.used == choice.use
+        uses.append(choice.use)
+        if choice.use == "marginals":
+            found = whole.fit("marginals", PLAN).fit.params
+            np.testing.assert_array_equal(choice.learned.fit.params.blocks[0]["log_prob"], found.blocks[0]["log_prob"])
+    # During the first look there is nothing but the marginals, and then EM as far as it came.
+    turn = uses.index("full")
+    assert turn >= 10
+    assert uses == ["marginals"] * turn + ["full"] * (len(uses) - turn)
     # After EM has ended nothing of it is lost.
-    whole = Candidates.prepare(model, ThreadExecutor(1), chunks, PLAN).fit("full", PLAN).fit
-    np.testing.assert_array_equal(choice.learned.fit.params.blocks[0]["log_prob"], whole.params.blocks[0]["log_prob"])
+    found = whole.fit("full", PLAN).fit.params
+    np.testing.assert_array_equal(choice.learned.fit.params.blocks[0]["log_prob"], found.blocks[0]["log_prob"])
 
 
-def test_progress_is_told_fold_by_fold() -> None:
+def test_progress_is_told_with_every_group_of_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     X, truth = text_like(100, 30, 2, seed=4)
+    chunks = as_chunks(X, with_few_labels(truth, 5, 0), 2)
+    candidates = Candidates.prepare(multinomial_model(2), ThreadExecutor(1), chunks, Plan())
     told: list[str] = []
-    choose(multinomial_model(2), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 5, 0), 2), Plan(), told.append)
+    cross_fit(candidates, 2, tell=told.append)
+    assert told == [
+        "cross-validation, folds 1 to 5 of 10 (10 labeled rows held out)",
+        "cross-validation, folds 6 to 10 of 10 (10 labeled rows held out)",
+    ]
+    told.clear()
+    monkeypatch.setattr(side_by_side, "SCORE_BYTES", 0)
+    cross_fit(candidates, 2, tell=told.append)
     assert len(told) == 10
     assert told[0] == "cross-validation, fold 1 of 10 (2 labeled rows held out)"
     assert told[-1].startswith("cross-validation, fold 10 of 10")
+
+
+# ---- when to stop
+def test_em_that_is_far_behind_after_a_few_passes_is_not_run_to_its_end() -> None:
+    rng = np.random.default_rng(1)
+    low, middle, high = (p + 0.05 * rng.random(40) for p in (0.4, 0.6, 0.8))
+    assert has_lost(held_out(low, high, middle), every_class_twice=True)
+    assert has_lost(held_out(high, low, middle), every_class_twice=True)
+    assert not has_lost(held_out(low, middle, high), every_class_twice=True)
+    assert not has_lost(held_out(low, middle, middle), every_class_twice=True)
+
+
+def test_a_first_look_is_gone_on_from_and_changes_nothing() -> None:
+    X, truth = text_like(300, 60, 3, seed=6)
+    candidates = Candidates.prepare(
+        multinomial_model(3), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 8, 0), 3), Plan()
+    )
+    looked = CrossFit(candidates)
+    first = looked.first_look()
+    assert first is not None
+    short, long = cross_fit(candidates, FIRST_LOOK), cross_fit(candidates, FIRST_LOOK + 4)
+    after = looked.run(FIRST_LOOK + 4)
+    for name in ("none", "marginals", "full"):
+        np.testing.assert_allclose(first.log_posterior[name], short.log_posterior[name][: len(first)])
+        np.testing.assert_allclose(after.log_posterior[name], long.log_posterior[name])
+
+
+def test_a_clear_comparison_needs_no_second_repeat_of_the_folds() -> None:
+    rng = np.random.default_rng(0)
+    good, bad = 0.9 - 0.05 * rng.random(40), 0.5 + 0.05 * rng.random(40)
+    assert is_clear(held_out(bad, bad + 0.2, good), every_class_twice=True)
+    assert is_clear(held_out(good, bad + 0.2, bad), every_class_twice=True)
+    # Half of the rows gain 0.1 in Brier score, and the others lose as much.
+    torn = 1.0 - np.sqrt(np.where(np.arange(40) % 2, 0.08, 0.28) / 2.0)
+    assert not is_clear(held_out([0.7] * 40, torn, bad), every_class_twice=True)
+    # No difference at all says nothing either.
+    assert not is_clear(held_out(good, good, good), every_class_twice=True)
+
+
+def test_folds_are_dealt_out_once_more_only_where_the_first_deal_left_it_open() -> None:
+    X, truth = text_like(300, 60, 3, seed=5)
+    candidates = Candidates.prepare(
+        multinomial_model(3), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 8, 0), 3), Plan()
+    )
+    twice, once = cross_fit(candidates, 2), CrossFit(candidates).run(2, lambda found: True)
+    assert (len(twice), len(once)) == (48, 24)
+    np.testing.assert_array_equal(once.rows, twice.rows[:24])
+    np.testing.assert_array_equal(once.log_posterior["full"], twice.log_posterior["full"][:24])

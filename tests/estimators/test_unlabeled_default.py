@@ -10,8 +10,7 @@ from scipy.sparse import csr_array
 
 from softcount import BernoulliNB, MultinomialNB
 from softcount._errors import ConvergenceWarning, InputError
-from softcount.core import unlabeled
-from softcount.core.candidates import Candidates
+from softcount.core import fold_fits
 from tests.core.unlabeled_rows import text_like, with_few_labels
 from tests.estimators.naive_bayes.cases import GENERATIVE, WITH_RIVAL, Case
 
@@ -278,7 +277,7 @@ def test_ctrl_c_during_the_comparison_keeps_em_and_warns(monkeypatch: pytest.Mon
     def press(*args: Any, **settings: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Candidates, "cross_fit", press)
+    monkeypatch.setattr(fold_fits.CrossFit, "run", press)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = MultinomialNB(**AUTO).fit(X, y)
     assert model.unlabeled_use_ == "full"
@@ -293,7 +292,7 @@ def test_ctrl_c_while_calibrating_keeps_the_fit(monkeypatch: pytest.MonkeyPatch)
     def press(*args: Any, **settings: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(unlabeled.Candidates, "cross_fit", press)
+    monkeypatch.setattr(fold_fits.CrossFit, "run", press)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = MultinomialNB(calibrate="temperature").fit(X, truth)
     assert model.calibration_ is None
@@ -304,6 +303,6 @@ def test_verbose_tells_of_iterations_and_folds(capsys: pytest.CaptureFixture[str
     MultinomialNB(**AUTO, verbose=1).fit(X, with_few_labels(truth, 5, 0))
     told = capsys.readouterr().err
     assert "[MultinomialNB] iteration    1" in told
-    assert "[MultinomialNB] cross-validation, fold 10 of 10" in told
+    assert "[MultinomialNB] cross-validation, folds 1 to 5 of 10" in told
     MultinomialNB(**AUTO).fit(X, with_few_labels(truth, 5, 0))
     assert capsys.readouterr().err == ""

@@ -111,6 +111,16 @@ def test_a_role_that_was_asked_for_is_kept_and_one_that_cannot_be_is_refused_wit
 def test_a_stray_cell_in_a_column_of_numbers_is_refused_and_not_dropped() -> None:
     with pytest.raises(InputError, match="row 50 holds 'oops'"):
         role([f"{i / 7}" for i in range(50)] + ["oops"])
+    # However long the column is, and wherever the cell.
+    with pytest.raises(InputError, match="row 6543 holds 'oops'"):
+        role([f"{i / 7}" if i != 6543 else "oops" for i in range(9000)])
+    assert role([f"{i} words make a sentence" if i % 3 else f"{i / 7}" for i in range(9000)]) == "text"
+
+
+def test_spaces_around_a_mark_do_not_count_however_many_there_are() -> None:
+    cells = ["NA" + " " * 100, "\u00a0?", " " * 50, "not NA", "NANANANANANA", "n/a", 1.5, math.nan]
+    assert find_missing(cells).tolist() == [True, True, True, False, False, True, False, True]
+    assert find_missing(["unknown value ", "unknown", ""], {"unknown value"}).tolist() == [True, False, False]
 
 
 def test_tables_of_every_kind_become_the_same_cells() -> None:

@@ -162,6 +162,27 @@ def test_nothing_sticks_out_of_a_narrow_page(opened: Any, width: int) -> None:
     assert tab.evaluate("getComputedStyle(document.body).fontSize") == "16px"
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_column_of_words_is_so_narrow_that_words_are_cut_into_letters(opened: Any, width: int) -> None:
+    columns = tuple(Column(f"column_{k}", "category", "7 different values, each many times", 0.0) for k in range(3))
+    tab = opened(render_html(replace(make_report(), columns=columns)), width)
+    for cell in tab.locator("#columns td:not(.number), #columns th").all():
+        assert cell.bounding_box()["width"] >= 50
+
+
+def test_twenty_classes_fit_beside_each_other_on_a_desk(opened: Any) -> None:
+    tab = opened(render_html(make_report(lambda place: f"a longer {place}", n_classes=20)))
+    region = tab.locator("[aria-label='Confusion matrix']")
+    assert region.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_halves_of_rows_go_up_so_that_a_shaded_cell_is_no_zero() -> None:
+    report = make_report()
+    assert report.evaluation is not None
+    page = render_html(replace(report, evaluation=replace(report.evaluation, confusion=((7.0, 0.5), (2.5, 6.0)))))
+    assert re.findall(r'<td class="(?:right )?(?:s\d|zero)">(\d+)</td>', page) == ["7", "1", "3", "6"]
+
+
 def test_the_page_follows_the_reader_from_light_to_dark(opened: Any, example: Report) -> None:
     page = render_html(example)
     colors = [

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from softcount.cli.console import Console, Progress
 from softcount.cli.outcomes import DataError, UsageError
 from softcount.cli.readers import open_source, read_all
 from softcount.cli.settings import TrainSettings
-from softcount.cli.wording import did_you_mean, printable
-from softcount.inputs.cells import MISSING_MARKS, find_missing
+from softcount.cli.wording import command_line, did_you_mean, printable
+from softcount.inputs.cells import MISSING_MARKS, find_missing, parse_numbers
 from softcount.inputs.raw_table import RawTable
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ __all__ = ["LabeledTable", "fit", "labels_of", "read_labeled"]
 LABEL_NAMES = ("label", "class", "category", "target", "y")
 #: More classes than this are nearly always a wrong choice of column.
 MOST_CLASSES = 1_000
+#: With as many labels, of which most are different, there are no classes.
+FEWEST_TO_JUDGE = 30
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,15 @@ def _with_labels(table: RawTable, settings: TrainSettings) -> LabeledTable:
             f"Column {label!r} holds the single class {next(iter(counts))!r}, so there is nothing to tell apart. "
             f"Label at least two rows of another class."
         )
-    if len(counts) > MOST_CLASSES:
+    n_labeled = sum(counts.values())
+    if len(counts) > MOST_CLASSES or (n_labeled >= FEWEST_TO_JUDGE and 2 * len(counts) > n_labeled):
+        advice = "Name the column that holds classes with --label."
+        if not parse_numbers(list(counts), np.zeros(len(counts), dtype=bool), "plain")[1].size:
+            command = command_line("softcount", "glm", "DATA", f"{label} ~ ...")
+            advice = f"Numbers are predicted from other columns by {command}."
         raise DataError(
-            f"Column {label!r} holds {len(counts):,} different values, which are no classes. Numbers cannot be "
-            "predicted by this command."
+            f"Column {label!r} holds {len(counts):,} different values in {n_labeled:,} cells, which are no classes. "
+            + advice
         )
     return LabeledTable(table.without(label), labels, label)
 

@@ -1,4 +1,4 @@
-"""The three ways to use rows without a label, as fits of one data set, and their cross-fitted posteriors.
+"""The three ways to use rows without a label, as fits of one data set.
 
 ``"none"``
     the labeled rows alone, with the model as the user set it up;
@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,11 +19,11 @@ import numpy as np
 
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
 from softcount.core.chunks import Chunk, Chunks, DistantRows
-from softcount.core.crossfit import HeldOut, finite_log_posterior, fit_cooling, folds
+from softcount.core.crossfit import finite_log_posterior, fit_cooling
 from softcount.core.evidence import class_scores
 from softcount.core.execute import Executor
-from softcount.core.iterate import Stopping
-from softcount.core.learn import Learned, Plan, has_closed_form, learn
+from softcount.core.journal import NO_JOURNAL, Journal
+from softcount.core.learn import Learned, Plan, learn
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.patterns import take_rows
 from softcount.core.repetition import row_totals, token_correlation, with_evidence
@@ -40,14 +39,8 @@ CANDIDATES = (NONE, MARGINALS, FULL)
 #: The model as the user set it up, on all rows, where only its calibration is asked for.
 GIVEN = "given"
 
-N_FOLDS = 5
-N_REPEATS = 2
-#: With this many labeled rows one repeat tells as much.
-ENOUGH_ROWS = 1500
-#: Most labeled rows that are held out: more add nothing to the comparison but cost.
-MOST_HELD_OUT = 5000
-#: Passes over all rows in each fold, as a share of those of the whole fit.
-FOLD_SHARE = 0.35
+#: Most rows that a stand-in for labels is made up for.
+MOST_ROWS_ANSWERED = 5000
 #: Labeled rows are copied together where they are at most this share of all rows.
 COPIED_SHARE = 0.25
 ROWS_AT_ONCE = 8192
@@ -158,6 +151,24 @@ class Candidates:
         return int(self.unlabeled.size)
 
     @property
+    def told_share(self) -> float:
+        """Rows that are passed over to learn from labels alone, as a share of all."""
+        return self.told.n_rows / self.rows.n_rows
+
+    def some_codes(self, most: int, rng: np.random.Generator) -> CodesArray:
+        """Classes of the labeled rows that may be held out, -1 for the others where there are more than that."""
+        if self.n_labeled <= most:
+            return self.codes
+        considered = rng.choice(self.n_labeled, most, replace=False)
+        codes = np.full(self.n_labeled, -1, dtype=np.int32)
+        codes[considered] = self.codes[considered]
+        return codes
+
+    def held_blocks(self, held: IntArray) -> tuple[Block, ...]:
+        """Some of the labeled rows, as they are."""
+        return without_evidence(tuple(take_rows(block, self.labeled[held]) for block in self.rows.blocks))
+
+    @property
     def every_class_twice(self) -> bool:
         """Whether every class has two labeled rows, so that each of them can be held out."""
         return bool((np.bincount(self.codes, minlength=self.plain.n_classes) >= 2).all())
@@ -166,85 +177,27 @@ class Candidates:
     def fit(self, name: str, plan: Plan, left_out: IntArray | None = None) -> Learned:
         """Fit a candidate, without some of the labeled rows if asked."""
         if name in (FULL, GIVEN):
-            return learn(self.informed, self.executor, _without(self.rows, self.labeled, left_out), plan)
+            rows = _without(self.rows, self.labeled, left_out)
+            return learn(self.informed, self.executor, rows, replace(plan, journal=plan.journal.part(name)))
         init = plan.init if isinstance(plan.init, str) else None
         model, told = (self.plain, self.told_plain) if name == NONE else (self.informed, self.told)
-        plan = replace(plan, init=init, on_step=None)
+        plan = replace(plan, init=init, on_step=None, journal=plan.journal.part(name))
         return learn(model, self.executor, _without(told, self.place, left_out), plan)
 
-    def few_passes(self, start: MixtureParams, n_passes: int, left_out: IntArray) -> MixtureParams:
+    def few_passes(
+        self, start: MixtureParams, n_passes: int, left_out: IntArray, journal: Journal = NO_JOURNAL
+    ) -> MixtureParams:
         """EM over all rows but those left out, for some passes: a cold start that knows nothing of their labels."""
         rows = _without(self.rows, self.labeled, left_out)
-        params, size = start, self.informed.counts_bytes()
-        for _ in range(n_passes):
+        params, size, done = start, self.informed.counts_bytes(), 0
+        known = journal.recall()
+        if known is not None:
+            params, done = self.informed.prepared(known["params"]), known["n_passes"]
+        for number in range(done, n_passes):
             counts = self.executor.reduce(partial(self.informed.tally, params), rows, counts_bytes=size)
             params = self.informed.solve(counts, params)
+            journal.keep(partial(dict, params=params, n_passes=number + 1), finished=number + 1 == n_passes)
         return params
-
-    def fold_passes(self, n_iter: int) -> int:
-        """Passes over all rows that a fold may cost, given the iterations of the whole fit."""
-        if has_closed_form(self.informed, self.told):
-            return max(1, math.floor(FOLD_SHARE * (n_iter + 1)))
-        # Labels that leave a choice are learned from by EM as well, twice in every fold.
-        return max(1, math.floor(FOLD_SHARE * (n_iter + 1) / (1.0 + 2.0 * self.told_share)))
-
-    @property
-    def told_share(self) -> float:
-        """Rows that are passed over to learn from labels alone, as a share of all."""
-        return self.told.n_rows / self.rows.n_rows
-
-    # ---- cross-fitting
-    def cross_fit(self, n_passes: int, names: tuple[str, ...] = CANDIDATES, tell: Tell | None = None) -> HeldOut:
-        """Log-posteriors of labeled rows under candidates fitted without them."""
-        rng = np.random.default_rng(0 if self.plan.seed is None else self.plan.seed)
-        considered = self._considered(rng)
-        codes = np.full(self.n_labeled, -1, dtype=np.int32)
-        codes[considered] = self.codes[considered]
-        n_repeats = N_REPEATS if considered.size < ENOUGH_ROWS else 1
-        rows: list[IntArray] = []
-        scores: dict[str, list[FloatArray]] = {name: [] for name in names}
-        for repeat, parts in enumerate(folds(codes, N_FOLDS, n_repeats, rng)):
-            for number, held in enumerate(parts):
-                if tell is not None:
-                    done, of = repeat * len(parts) + number + 1, n_repeats * len(parts)
-                    tell(f"cross-validation, fold {done} of {of} ({held.size} labeled rows held out)")
-                blocks = self._held_blocks(held)
-                for name, params in self._fold(held, n_passes, names).items():
-                    scores[name].append(self.log_posterior(params, blocks))
-                rows.append(held)
-        joined = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-        empty = np.empty((0, self.plain.n_classes))
-        return HeldOut(
-            joined,
-            self.codes[joined],
-            self.lengths[joined],
-            self.weight[joined],
-            {name: np.concatenate(parts) if parts else empty for name, parts in scores.items()},
-        )
-
-    def _fold(self, held: IntArray, n_passes: int, names: tuple[str, ...]) -> dict[str, MixtureParams]:
-        """Parameters of the candidates without the rows held out."""
-        init = self.plan.init if isinstance(self.plan.init, str) else None
-        stopping = Stopping(n_passes, self.plan.stopping.tol)
-        plan = replace(self.plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=())
-        found: dict[str, MixtureParams] = {}
-        for name in names:
-            if name == FULL:
-                found[name] = self.few_passes(found[MARGINALS], n_passes, held)
-                continue
-            fit = self.fit(name, plan, held).fit
-            if fit.interrupted:
-                raise KeyboardInterrupt
-            found[name] = fit.params
-        return found
-
-    def _considered(self, rng: np.random.Generator) -> IntArray:
-        if self.n_labeled <= MOST_HELD_OUT:
-            return np.arange(self.n_labeled)
-        return np.sort(rng.choice(self.n_labeled, MOST_HELD_OUT, replace=False))
-
-    def _held_blocks(self, held: IntArray) -> tuple[Block, ...]:
-        return without_evidence(tuple(take_rows(block, self.labeled[held]) for block in self.rows.blocks))
 
     def log_posterior(self, params: MixtureParams, blocks: tuple[Block, ...]) -> FloatArray:
         """Log-posteriors of rows as they are: prediction does not discount them, calibration does."""
@@ -264,7 +217,7 @@ class Candidates:
     def _some_unlabeled(self) -> tuple[tuple[Block, ...], FloatArray | None]:
         """Evenly spaced rows without a label, and their weights."""
         unlabeled = self.unlabeled
-        places = np.linspace(0, unlabeled.size - 1, min(unlabeled.size, MOST_HELD_OUT)).astype(np.int64)
+        places = np.linspace(0, unlabeled.size - 1, min(unlabeled.size, MOST_ROWS_ANSWERED)).astype(np.int64)
         rows = unlabeled[places]
         blocks = without_evidence(tuple(take_rows(block, rows) for block in self.rows.blocks))
         return blocks, None if self.rows.weight is None else self.rows.weight[rows]

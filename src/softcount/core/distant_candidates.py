@@ -16,7 +16,7 @@ import numpy as np
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
 from softcount.core.candidates import (
     COPIED_SHARE,
-    MOST_HELD_OUT,
+    MOST_ROWS_ANSWERED,
     Candidates,
     centered_priors,
     row_lengths,
@@ -25,6 +25,7 @@ from softcount.core.candidates import (
 from softcount.core.chunks import Chunk, Chunks, DistantRows, row_width
 from softcount.core.execute import Executor
 from softcount.core.facts import Facts
+from softcount.core.fold_fits import MOST_HELD_OUT
 from softcount.core.joining import take_rows
 from softcount.core.learn import Plan
 from softcount.core.mixture import MixtureModel, pooled_counts
@@ -96,9 +97,8 @@ class DistantCandidates(Candidates):
             ranks = np.sort(_chooser(plan).choice(n_known, min(n_known, MOST_HELD_OUT), replace=False))
             labeled, weight = _ranked(executor, rows, _is_known, ranks)
             hand = gather(executor, rows, labeled, weight)
-            n_open = sum(_numbers(executor, rows, _is_partly_known).values())
-            told, place = _quiet(rows, n_open), labeled
-            bare = _quiet(rows.mapped(_undiscounted), n_open)
+            told, place = _quiet(rows), labeled
+            bare = _quiet(rows.mapped(_undiscounted))
         lengths = row_lengths(plain, hand.blocks)
         return cls(plain, informed, executor, rows, bare, told, labeled, place, lengths, plan, hand, n_known, n_told)
 
@@ -132,18 +132,20 @@ class DistantCandidates(Candidates):
         share = self.n_told / self.rows.n_rows
         return share if share <= COPIED_SHARE else 1.0
 
-    def _considered(self, rng: np.random.Generator) -> IntArray:
+    def some_codes(self, most: int, rng: np.random.Generator) -> CodesArray:
+        """Classes of the rows at hand, of which there are as many as may be held out; or all, as in memory."""
         if self.labeled.size == self.n_known:
-            return super()._considered(rng)
-        rng.choice(self.n_known, MOST_HELD_OUT, replace=False)
-        return np.arange(self.labeled.size)
+            return super().some_codes(most, rng)
+        rng.choice(self.n_known, self.labeled.size, replace=False)
+        return self.codes
 
-    def _held_blocks(self, held: IntArray) -> tuple[Block, ...]:
+    def held_blocks(self, held: IntArray) -> tuple[Block, ...]:
+        """Some of the rows at hand, as they are."""
         return without_evidence(tuple(take_rows(block, held) for block in self.hand.blocks))
 
     def _some_unlabeled(self) -> tuple[tuple[Block, ...], FloatArray | None]:
         size = self.n_unlabeled
-        ranks = np.linspace(0, size - 1, min(size, MOST_HELD_OUT)).astype(np.int64)
+        ranks = np.linspace(0, size - 1, min(size, MOST_ROWS_ANSWERED)).astype(np.int64)
         distant: Any = self.rows
         rows, weight = _ranked(self.executor, distant, _is_unlabeled, ranks)
         return without_evidence(gather(self.executor, distant, rows, None).blocks), weight
@@ -168,13 +170,6 @@ def _is_known(chunk: Chunk) -> BoolArray:
 def _is_told(chunk: Chunk) -> BoolArray:
     assert chunk.labels is not None
     return np.asarray(~chunk.labels.is_unlabeled() & _usable(chunk))
-
-
-def _is_partly_known(chunk: Chunk) -> BoolArray:
-    assert chunk.labels is not None
-    if chunk.labels.fixed:
-        return np.zeros(chunk.n_rows, dtype=bool)
-    return np.asarray((chunk.labels.codes < 0) & ~chunk.labels.is_unlabeled())
 
 
 def _is_unlabeled(chunk: Chunk) -> BoolArray:
@@ -254,8 +249,9 @@ def _undiscounted(chunk: Chunk) -> Chunk:
     return replace(chunk, blocks=without_evidence(chunk.blocks))
 
 
-def _quiet(rows: DistantRows, n_open: int) -> DistantRows:
+def _quiet(rows: DistantRows) -> DistantRows:
     """The rows somebody said something about; the others have no weight, and then their class does not matter."""
+    n_open = 0 if rows.facts.fixed else rows.facts.n_partly
     return rows.mapped(_quiet_chunk).with_facts(replace(rows.facts, n_open=n_open, n_unlabeled=0))
 
 

@@ -6,12 +6,16 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from softcount.core.accelerate import extrapolate
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
+from softcount.core.journal import NO_JOURNAL, Journal, Record
 
 __all__ = ["Fit", "Model", "Step", "Stopping", "iterate"]
 
@@ -43,6 +47,10 @@ class Model(Protocol[P]):
 
     def counts_bytes(self) -> int:
         """Size of one set of counts, which bounds how many are kept alive."""
+        ...
+
+    def prepared(self, params: P) -> P:
+        """Parameters as they come from a checkpoint, with what is not written because it follows from them."""
         ...
 
 
@@ -93,6 +101,13 @@ class Stopping:
                 gain = max(gain, gain * gain / (before - gain))
         return gain <= threshold
 
+    def memory(self) -> Record:
+        """What it knows besides the history."""
+        return {}
+
+    def recall(self, memory: Record) -> None:
+        """Know again what :meth:`memory` gave."""
+
 
 @dataclass(frozen=True)
 class Fit(Generic[P]):
@@ -110,6 +125,59 @@ class Fit(Generic[P]):
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class _Progress(Generic[P]):
+    """Where a run is: all that its next iteration depends on."""
+
+    params: P
+    counts: Counts
+    objective: float
+    history: tuple[Step, ...]
+    #: Successive counts since the last leap, of accelerated runs.
+    trail: tuple[Counts, ...] = ()
+    converged: bool = False
+    #: What the stopping rule knew at the end of the last iteration.
+    memory: Record = field(default_factory=dict)
+
+    def record(self, *, finished: bool = False) -> Record:
+        """As it is written down."""
+        ends_here = bool(self.trail) and self.trail[-1] is self.counts
+        return {
+            "params": self.params,
+            "counts": self.counts,
+            "objective": self.objective,
+            "history": np.array(self.history, dtype=np.float64),
+            "trail": self.trail[:-1] if ends_here else self.trail,
+            "trail_ends_here": ends_here,
+            "converged": self.converged,
+            "stopping": self.memory,
+            "finished": finished,
+        }
+
+    @classmethod
+    def recalled(cls, model: Model[P], stopping: Stopping, record: Record) -> _Progress[P]:
+        """What was written down."""
+        stopping.recall(record["stopping"])
+        history = tuple(Step(int(row[0]), *map(float, row[1:])) for row in record["history"])
+        trail = tuple(record["trail"])
+        if record["trail_ends_here"]:
+            trail = (*trail, record["counts"])
+        return cls(
+            model.prepared(record["params"]),
+            record["counts"],
+            record["objective"],
+            history,
+            trail,
+            record["converged"],
+            record["stopping"],
+        )
+
+    def fit(self, *, interrupted: bool) -> Fit[P]:
+        """The outcome if nothing follows."""
+        n_iter = len(self.history) - 1
+        return Fit(self.params, self.counts, self.objective, self.converged, n_iter, self.history, interrupted)
+
+
 def iterate(
     model: Model[P],
     executor: Executor,
@@ -119,6 +187,7 @@ def iterate(
     *,
     accelerate: bool = False,
     on_step: Callable[[Step, P], None] | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> Fit[P]:
     """Raise the objective from ``start`` until ``stopping`` says so.
 
@@ -137,6 +206,8 @@ def iterate(
         Extrapolate the counts after every two plain iterations (SQUAREM); a step that lowers the objective is undone.
     on_step : callable or None
         Called with every step and the parameters it ended at.
+    journal : Journal
+        Of this run. A run that it remembers is taken up where it was, to the same bits, and not begun at ``start``.
     """
     began = time.perf_counter()
     size = model.counts_bytes()
@@ -145,50 +216,56 @@ def iterate(
         counts = executor.reduce(lambda lane: model.tally(params, lane), chunks, counts_bytes=size)
         return counts, counts.objective + model.log_prior(params)
 
-    params = start
-    counts, objective = assess(params)
-    history = [Step(0, objective, math.nan, time.perf_counter() - began)]
-    trail: list[Counts] = [counts]
-    converged = interrupted = False
+    known = journal.recall()
+    if known is not None:
+        at = _Progress.recalled(model, stopping, known)
+        began -= at.history[-1].seconds
+        if known["finished"]:
+            return at.fit(interrupted=False)
+    else:
+        counts, objective = assess(start)
+        first = Step(0, objective, math.nan, time.perf_counter() - began)
+        at = _Progress(start, counts, objective, (first,), (counts,), memory=stopping.memory())
     try:
-        while len(history) <= stopping.max_iter and not converged:
-            leap = None
+        while len(at.history) <= stopping.max_iter and not at.converged:
+            leap, trail = None, at.trail
             if accelerate and len(trail) == 3:
                 leap, trail = extrapolate(trail), trail[-1:]
-            if leap is not None:
-                proposal = model.solve(leap, params)
-                new_counts, new_objective = assess(proposal)
-                if not new_objective >= objective:
-                    continue
-                # Where the leap landed is where the next three successive counts begin.
-                trail = []
-            else:
-                proposal = model.solve(counts, params)
-                new_counts, new_objective = assess(proposal)
+            proposal = model.solve(at.counts if leap is None else leap, at.params)
+            new_counts, new_objective = assess(proposal)
+            if leap is not None and not new_objective >= at.objective:
+                at = replace(at, trail=trail)
+                continue
             for _ in range(MAX_RETREATS):
-                if new_objective >= objective - ROUNDING * abs(objective):
+                if new_objective >= at.objective - ROUNDING * abs(at.objective):
                     break
-                shorter = model.retreat(params, proposal)
+                shorter = model.retreat(at.params, proposal)
                 if shorter is None:
                     break
                 proposal = shorter
                 new_counts, new_objective = assess(proposal)
             # Asked this way round, a NaN is a fall as well.
-            if not new_objective >= objective - ROUNDING * max(abs(objective), 1.0):
-                _report_fall(objective, new_objective, len(history))
+            if not new_objective >= at.objective - ROUNDING * max(abs(at.objective), 1.0):
+                _report_fall(at.objective, new_objective, len(at.history))
                 break
-            change = new_objective - objective
-            params, counts, objective = proposal, new_counts, new_objective
-            history.append(Step(len(history), objective, change, time.perf_counter() - began))
-            if accelerate:
-                trail.append(counts)
+            step = Step(len(at.history), new_objective, new_objective - at.objective, time.perf_counter() - began)
+            history = (*at.history, step)
+            # Where a leap landed is where the next three successive counts begin.
+            trail = ((*trail, new_counts) if leap is None else (new_counts,)) if accelerate else ()
             # The gain of a leap says nothing about the gains to come: two plain iterations have to follow it.
             converged = (not accelerate or len(trail) == 3) and stopping.reached(history)
+            # All at once, so that an interruption finds the iteration done or not begun.
+            at = _Progress(proposal, new_counts, new_objective, history, trail, converged, stopping.memory())
+            journal.keep(at.record, finished=False)
             if on_step is not None:
-                on_step(history[-1], params)
-    except KeyboardInterrupt:
-        interrupted = True
-    return Fit(params, counts, objective, converged, len(history) - 1, tuple(history), interrupted)
+                on_step(step, at.params)
+    except (KeyboardInterrupt, SystemExit) as end:
+        journal.keep(at.record, finished=False, now=True)
+        if isinstance(end, SystemExit):
+            raise
+        return at.fit(interrupted=True)
+    journal.keep(partial(at.record, finished=True), finished=True)
+    return at.fit(interrupted=False)
 
 
 def _report_fall(before: float, after: float, iteration: int) -> None:

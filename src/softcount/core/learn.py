@@ -16,6 +16,7 @@ from softcount.core.chunks import Chunks, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Step, Stopping
+from softcount.core.journal import NO_JOURNAL, Journal, number_for, rows_digest, way_on
 from softcount.core.membership import covariates
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.patterns import find_patterns, is_worthwhile, pays, select_rows, some_rows
@@ -61,6 +62,8 @@ class Plan:
         Called with what the search has to say.
     adjust : callable or None
         Gives the parameters that are started from in place of those of a start.
+    journal : Journal
+        Where the fit is written down.
     """
 
     init: Any = None
@@ -75,6 +78,7 @@ class Plan:
     merge_rows: bool | None = False
     tell: Callable[[str], None] | None = None
     adjust: Callable[[MixtureModel, MixtureParams], MixtureParams] | None = None
+    journal: Journal = NO_JOURNAL
 
 
 @dataclass(frozen=True)
@@ -142,8 +146,11 @@ def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> 
     """Fit the model to the rows."""
     if has_closed_form(model, chunks):
         return _closed_form(model, executor, chunks)
+    journal = plan.journal
+    journal.bind(lambda: rows_digest(chunks))
     model = model.anchored(executor, chunks)
-    rng = plan.seed if isinstance(plan.seed, np.random.Generator) else np.random.default_rng(plan.seed)
+    # A Generator is given back as it is.
+    rng = np.random.default_rng(number_for(journal.part("number"), plan.seed))
     rows, few, n_distinct = _distinct_rows(executor, chunks, plan, rng)
     merged = rows is not chunks and n_distinct < chunks.n_rows
     if plan.init is None or isinstance(plan.init, str):
@@ -159,7 +166,15 @@ def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> 
         few = some_rows_of(executor, chunks, COMPARING_ROWS, rng.spawn(1)[0])
     sample = few if isinstance(few, Chunks) and few.n_rows < n_distinct else None
     found = search(
-        model, executor, rows.keep_indexed(), starts, effort, sample=sample, on_step=plan.on_step, tell=plan.tell
+        model,
+        executor,
+        rows.keep_indexed(),
+        starts,
+        effort,
+        sample=sample,
+        on_step=plan.on_step,
+        tell=plan.tell,
+        journal=journal,
     )
     return Learned(
         model,
@@ -315,7 +330,7 @@ def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
     fit = learned.fit
     if fit.interrupted:
         warnings.warn(
-            f"{estimator} was interrupted; the parameters after iteration {fit.n_iter} were kept.",
+            f"{estimator} was interrupted; the parameters after iteration {fit.n_iter} were kept.{way_on()}",
             ConvergenceWarning,
             stacklevel=4,
         )

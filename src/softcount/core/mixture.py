@@ -116,6 +116,10 @@ class MixtureModel:
         blocks[place] = Membership().between(previous.blocks[place], proposal.blocks[place])
         return self.make_params(proposal.log_weights, tuple(blocks))
 
+    def prepared(self, params: MixtureParams) -> MixtureParams:
+        """Parameters as they come from a checkpoint, with their scorers."""
+        return self.make_params(params.log_weights, params.blocks)
+
     # ---- one pass over some rows
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
         """Expected counts of the rows under ``params``, and their log-likelihood."""

@@ -20,6 +20,7 @@ from softcount.core.chunks import Chunks, DistantRows, Rows
 from softcount.core.components import is_degenerate
 from softcount.core.execute import Executor, ThreadExecutor
 from softcount.core.iterate import Fit, Step, Stopping, iterate
+from softcount.core.journal import NO_JOURNAL, Journal
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.start import softened
 from softcount.inputs.labels import Labels
@@ -82,6 +83,7 @@ class Found:
 class _Run:
     """One start so far, or why it failed."""
 
+    index: int
     fit: Fit[MixtureParams] | None
     note: str = ""
     failure: Exception | None = None
@@ -101,6 +103,7 @@ def search(
     sample: Chunks | None = None,
     on_step: OnStep | None = None,
     tell: Callable[[str], None] | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> Found:
     """The best of the runs from ``starts``.
 
@@ -116,13 +119,16 @@ def search(
         Called with every step and the parameters it ended at.
     tell : callable or None
         Called with what the search has to say.
+    journal : Journal
+        Of this search.
     """
     n_final = len(starts) if effort.n_final is None else min(effort.n_final, len(starts))
     crew = _Crew(executor, chunks, on_step)
-    work = _Work(model, chunks, sample, effort)
+    work = _Work(model, chunks, sample, effort, journal)
+    numbered = list(enumerate(starts))
     if n_final == len(starts):
-        return _found(model, crew.map(work.whole, starts), len(starts), tell)
-    runs = crew.map(work.begin, starts)
+        return _found(model, crew.map(work.whole, numbered), len(starts), tell)
+    runs = crew.map(work.begin, numbered)
     order = sorted(range(len(runs)), key=lambda i: (-runs[i].objective, i))
     kept = [runs[i] for i in sorted(order[:n_final]) if runs[i].fit is not None]
     if tell is not None:
@@ -163,24 +169,29 @@ class _Work:
     chunks: Rows
     sample: Chunks | None
     effort: Effort
+    journal: Journal
 
-    def whole(self, start: Start, executor: Executor, step: OnStep | None) -> _Run:
+    def whole(self, numbered: tuple[int, Start], executor: Executor, step: OnStep | None) -> _Run:
         """Run a start to the end."""
+        index, start = numbered
         try:
-            params, note = start()
-            return _Run(self._to_the_end(params, executor, step), note)
+            params, note = self._started(index, start)
+            return _Run(index, self._to_the_end(index, params, executor, step), note)
         except FAILURES as error:
-            return _Run(None, failure=error)
+            return _Run(index, None, failure=error)
 
-    def begin(self, start: Start, executor: Executor, step: OnStep | None) -> _Run:
+    def begin(self, numbered: tuple[int, Start], executor: Executor, step: OnStep | None) -> _Run:
         """Run a start for a few iterations."""
+        index, start = numbered
         stopping = Stopping(self.effort.short_iter, 1e-5)
         rows = self.chunks if self.sample is None else self.sample
+        journal = self._journal_of(index).part("short")
         try:
-            params, note = start()
-            return _Run(iterate(self.model, executor, rows, params, stopping, on_step=step), note)
+            params, note = self._started(index, start)
+            fit = iterate(self.model, executor, rows, params, stopping, on_step=step, journal=journal)
+            return _Run(index, fit, note)
         except FAILURES as error:
-            return _Run(None, failure=error)
+            return _Run(index, None, failure=error)
 
     def finish(self, run: _Run, executor: Executor, step: OnStep | None) -> _Run:
         """Carry a short run on to the end."""
@@ -191,20 +202,36 @@ class _Work:
         # A run on some of the rows may have missed values that the others have.
         params = softened(self.model).solve(run.fit.counts, None) if partly else run.fit.params
         try:
-            end = self._to_the_end(params, executor, step)
+            end = self._to_the_end(run.index, params, executor, step)
         except FAILURES as error:
-            return _Run(None, run.note, error)
-        return _Run(end if partly else _joined(run.fit, end), run.note)
+            return _Run(run.index, None, run.note, error)
+        return _Run(run.index, end if partly else _joined(run.fit, end), run.note)
 
-    def _to_the_end(self, start: MixtureParams, executor: Executor, step: OnStep | None) -> Fit[MixtureParams]:
+    def _journal_of(self, index: int) -> Journal:
+        return self.journal.part(f"start {index}")
+
+    def _started(self, index: int, start: Start) -> tuple[MixtureParams, str]:
+        """The parameters to start from, made once."""
+        journal = self._journal_of(index)
+        found = journal.recall()
+        if found is not None:
+            return self.model.prepared(found["params"]), found["note"]
+        params, note = start()
+        journal.keep(lambda: {"params": params, "note": note}, finished=True)
+        return params, note
+
+    def _to_the_end(
+        self, index: int, start: MixtureParams, executor: Executor, step: OnStep | None
+    ) -> Fit[MixtureParams]:
         """Run at every temperature in turn, each from where the last one ended; the last at the model's own."""
-        params, effort = start, self.effort
+        params, effort, journal = start, self.effort, self._journal_of(index)
         if effort.annealing:
             mild = replace(effort.stopping, tol=max(effort.stopping.tol, 1e-5))
             rows = _with_labels(self.chunks, self.model.n_classes)
-            for temperature in effort.annealing:
+            for number, temperature in enumerate(effort.annealing):
                 hot = replace(self.model, temperature=self.model.temperature * temperature)
-                run = iterate(hot, executor, rows, params, mild, on_step=step)
+                heat = journal.part(f"heat {number}")
+                run = iterate(hot, executor, rows, params, mild, on_step=step, journal=heat)
                 params = run.params
                 if run.interrupted:
                     return run
@@ -216,6 +243,7 @@ class _Work:
             effort.stopping,
             accelerate=effort.accelerate,
             on_step=step,
+            journal=journal.part("end"),
         )
 
 
@@ -258,9 +286,10 @@ class _Crew:
         if self.jobs == 1 or len(items) == 1:
             results = []
             for item in items:
-                results.append(task(item, self.executor, self.on_step))
+                results.append(task(item, self.executor, self._step))
                 fit = results[-1].fit
                 if fit is not None and fit.interrupted:
+                    self.stopped.set()
                     break
             return results
         alone = ThreadExecutor(1)

@@ -15,24 +15,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from softcount._types import FloatArray
-from softcount.core.candidates import CANDIDATES, FULL, GIVEN, Candidates, Tell, usable_rows
+from softcount.core.candidates import CANDIDATES, FULL, GIVEN, MARGINALS, Candidates, Tell, usable_rows
 from softcount.core.chunks import Chunks, DistantRows, Rows
 from softcount.core.crossfit import HeldOut, brier
 from softcount.core.distant_candidates import DistantCandidates
 from softcount.core.execute import Executor
+from softcount.core.fold_fits import FIRST_LOOK, CrossFit, cross_fit, fold_passes
 from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel
 from softcount.core.verdict import Verdict, interrupted_verdict, no_evidence, weigh_up
 
-__all__ = ["Choice", "can_choose", "choose", "held_out_as_given", "lightest_good_candidate"]
+__all__ = ["Choice", "can_choose", "choose", "has_lost", "held_out_as_given", "is_clear", "lightest_good_candidate"]
 
 #: Standard errors by which a candidate has to be better than a lighter one.
 MARGIN = 0.25
+#: Standard errors beyond the margin, either way, that settle a comparison after one repeat of the folds.
+CLEAR = 1.0
+#: Standard errors by which EM has to be worse than a lighter candidate after a few passes to be given up.
+LOST = 1.5
 #: Gains of the Brier score below this are rounding.
 ROUNDING = 1e-12
 
@@ -90,28 +96,35 @@ def choose(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan, te
         Is told how the comparison comes along.
     """
     candidates = _candidates_on(chunks).prepare(model, executor, chunks, plan)
-    full = candidates.fit(FULL, plan)
-    n_labeled, n_unlabeled = candidates.n_known, candidates.n_unlabeled
-    if full.fit.interrupted:
-        return Choice(FULL, full, None, interrupted_verdict(FULL, n_labeled, n_unlabeled), None)
+    n_labeled, n_unlabeled, twice = candidates.n_known, candidates.n_unlabeled, candidates.every_class_twice
+    folds = CrossFit(candidates, tell=tell)
+    best, full = MARGINALS, None
     try:
-        held_out = candidates.cross_fit(candidates.fold_passes(full.fit.n_iter), tell=tell)
+        look = folds.first_look()
+        if look is None or not has_lost(look, every_class_twice=twice):
+            best, full = FULL, candidates.fit(FULL, plan)
+            if full.fit.interrupted:
+                return Choice(FULL, full, None, interrupted_verdict(FULL, n_labeled, n_unlabeled), None)
+        n_passes = FIRST_LOOK if full is None else fold_passes(candidates, full.fit.n_iter)
+        held_out = folds.run(n_passes, partial(is_clear, every_class_twice=twice))
         if len(held_out) == 0:
+            assert full is not None
             rho = candidates.cooling_without_labels(full)
             return Choice(FULL, full, rho, no_evidence(FULL, n_labeled, n_unlabeled), held_out)
         cooling = {name: held_out.cooling(name) for name in CANDIDATES}
-        use = lightest_good_candidate(held_out, cooling, every_class_twice=candidates.every_class_twice)
-        learned = full if use == FULL else candidates.fit(use, plan)
+        use = lightest_good_candidate(held_out, cooling, every_class_twice=twice)
+        learned = full if use == FULL and full is not None else candidates.fit(use, plan)
     except KeyboardInterrupt:
-        full = replace(full, fit=replace(full.fit, interrupted=True))
-        return Choice(FULL, full, None, interrupted_verdict(FULL, n_labeled, n_unlabeled), None)
+        learned = candidates.fit(MARGINALS, plan) if full is None else full
+        learned = replace(learned, fit=replace(learned.fit, interrupted=True))
+        return Choice(best, learned, None, interrupted_verdict(best, n_labeled, n_unlabeled), None)
     verdict = weigh_up(
         held_out,
         cooling,
         use,
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
-        every_class_twice=candidates.every_class_twice,
+        every_class_twice=twice,
     )
     return Choice(use, learned, cooling[use], verdict, held_out)
 
@@ -121,8 +134,7 @@ def held_out_as_given(
 ) -> HeldOut:
     """Cross-fitted log-posteriors of the labeled rows under the model as it is, for calibration."""
     candidates = _candidates_on(chunks).as_given(model, executor, chunks, plan)
-    held_out: HeldOut = candidates.cross_fit(candidates.fold_passes(n_iter), (GIVEN,), tell)
-    return held_out
+    return cross_fit(candidates, fold_passes(candidates, n_iter), (GIVEN,), tell)
 
 
 def _candidates_on(rows: Rows) -> Any:
@@ -144,16 +156,37 @@ def lightest_good_candidate(held_out: HeldOut, cooling: dict[str, float], *, eve
         What each candidate's posteriors are cooled by.
     every_class_twice : bool
     """
+    return _compared(held_out, cooling, every_class_twice=every_class_twice)[0]
+
+
+def is_clear(held_out: HeldOut, *, every_class_twice: bool) -> bool:
+    """Whether no comparison that led to the choice was closer than a standard error: more folds would not change it."""
+    return all(abs(gain - MARGIN) >= CLEAR for _, gain in _compared(held_out, every_class_twice=every_class_twice)[1])
+
+
+def has_lost(held_out: HeldOut, *, every_class_twice: bool) -> bool:
+    """Whether EM is so far behind a lighter candidate after a few passes that it need not be run to its end."""
+    name, gain = _compared(held_out, every_class_twice=every_class_twice)[1][-1]
+    return name == FULL and gain <= -LOST
+
+
+def _compared(
+    held_out: HeldOut, cooling: dict[str, float] | None = None, *, every_class_twice: bool
+) -> tuple[str, list[tuple[str, float]]]:
+    """The choice; and on the way to it, what each heavier candidate gained, in standard errors."""
+    if cooling is None:
+        cooling = {name: held_out.cooling(name) for name in CANDIDATES}
     score: dict[str, FloatArray] = {
         name: brier(held_out.cooled(name, cooling[name]), held_out.codes) for name in CANDIDATES
     }
     order = CANDIDATES if every_class_twice else CANDIDATES[1:]
-    current = order[0]
+    current, gains = order[0], []
     for name in order[1:]:
         gain, weight = held_out.by_row(score[current] - score[name])
         total = float(weight.sum())
         mean = float(weight @ gain) / total
-        spread = math.sqrt(float(weight @ (gain - mean) ** 2) / total)
-        if mean > max(MARGIN * spread / math.sqrt(total), ROUNDING):
+        error = math.sqrt(float(weight @ (gain - mean) ** 2)) / total
+        gains.append((name, mean / error if error > 0.0 else MARGIN))
+        if mean > max(MARGIN * error, ROUNDING):
             current = name
-    return current
+    return current, gains

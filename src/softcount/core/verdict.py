@@ -76,8 +76,8 @@ def no_evidence(used: str, n_labeled: int, n_unlabeled: int) -> Verdict:
 def interrupted_verdict(used: str, n_labeled: int, n_unlabeled: int) -> Verdict:
     """The verdict where Ctrl-C ended the fit before its comparison with the labeled rows alone."""
     sentence = (
-        f"Interrupted before it was known whether the {n_unlabeled:,} unlabeled rows help: they were used. The "
-        "probabilities are not calibrated."
+        f"Interrupted before it was known whether the {n_unlabeled:,} unlabeled rows help: they were used{_how(used)}. "
+        "The probabilities are not calibrated."
     )
     return _unknown(used, n_labeled, n_unlabeled, sentence)
 
@@ -166,7 +166,7 @@ def _sentence(verdict: Verdict, half_width: float, every_class_twice: bool) -> s
     rows = f"the {verdict.n_unlabeled:,} unlabeled rows"
     if verdict.used == "none":
         return _not_used(verdict, half_width)
-    how = "" if verdict.used == "full" else " for the columns' overall distributions only"
+    how = _how(verdict.used)
     if verdict.conclusive:
         change = "raised" if verdict.difference > 0.0 else "lowered"
         return (
@@ -183,6 +183,10 @@ def _sentence(verdict: Verdict, half_width: float, every_class_twice: bool) -> s
     if half_width <= NARROW:
         return f"Little difference: {figures} (± {half_width:.2f}); {reason}."
     return f"Too few labels to tell ({_rows(verdict.n_labeled)}: {figures}, ± {half_width:.2f}); {reason}."
+
+
+def _how(used: str) -> str:
+    return "" if used == "full" else " for the columns' overall distributions only"
 
 
 def _not_used(verdict: Verdict, half_width: float) -> str:

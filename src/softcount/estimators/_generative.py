@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from softcount import kernels
@@ -35,6 +34,7 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
+from softcount.estimators._fitting import journal_and_seed
 from softcount.estimators._given_start import params_of
 from softcount.estimators._grid import grid_for, rows_for
 from softcount.estimators._tables import names_of_columns
@@ -45,7 +45,7 @@ from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
 
-__all__ = ["GenerativeEstimator", "seed_of"]
+__all__ = ["GenerativeEstimator"]
 
 
 class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
@@ -86,8 +86,8 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
             stopping=Stopping(self.max_iter, self.tol),
             accelerate=bool(self.accelerate),
             annealing=tuple(self.annealing or ()),
-            seed=seed_of(self.random_state),
             on_step=step_printer(type(self).__name__, self.verbose),
+            **journal_and_seed(self),
         )
 
     def _learn(
@@ -379,18 +379,3 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
             members = np.flatnonzero(self.model_.groups == labels.index(label))
             components[rows] = members[draw_components(weights[members], rows.size, rng)]
         return components
-
-
-def seed_of(random_state: Any) -> Any:
-    """A seed for NumPy's generator from scikit-learn's kinds of ``random_state``."""
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return random_state
-    try:
-        if isinstance(random_state, (int, np.integer)):
-            np.random.SeedSequence(int(random_state))
-            return int(random_state)
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError as error:
-        raise InputError(
-            f"random_state is {random_state!r}; give a whole number of 0 or more, a Generator, a RandomState or None."
-        ) from error

@@ -11,16 +11,17 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.chunks import Rows
 from softcount.core.iterate import Step, Stopping
+from softcount.core.journal import number_for
 from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
+from softcount.estimators._fitting import journal_and_state, seed_of
 from softcount.estimators._gaussian_starts import (
     adjusted,
     given_parameters,
     rows_to_start_from,
     scikit_learn_starts,
 )
-from softcount.estimators._generative import seed_of
 from softcount.estimators._parameters import check_number
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
 from softcount.estimators.mixture._base import BaseMixture
@@ -245,21 +246,24 @@ class GaussianMixture(BaseMixture):
     # ---- starts
     def _plan_for(self, chunks: Rows) -> Plan:
         total = chunks.total_weight
+        journal, random_state = journal_and_state(self)
+        random_state = number_for(journal.part("number"), random_state)
         rule = Stopping if self.accelerate or self.annealing else StoppingAsScikitLearn
         return Plan(
-            init=self._starts(chunks),
+            init=self._starts(chunks, random_state),
             n_init=self.n_init,
             stopping=rule(self.max_iter, self.tol, scale=total),
             accelerate=bool(self.accelerate),
             annealing=tuple(self.annealing or ()),
-            seed=seed_of(self.random_state),
+            seed=seed_of(random_state),
             on_step=self._printer(),
             n_final=self.n_final,
             merge_rows=self.merge_rows,
             adjust=self._adjust,
+            journal=journal,
         )
 
-    def _starts(self, chunks: Rows) -> Any:
+    def _starts(self, chunks: Rows, random_state: Any) -> Any:
         if self.warm_start and hasattr(self, "params_"):
             return self.params_
         if self.weights_init is not None and self.means_init is not None and self.precisions_init is not None:
@@ -268,7 +272,7 @@ class GaussianMixture(BaseMixture):
         few = rows_to_start_from(self._executor(), chunks)
         if few is None:
             return kind
-        alike = scikit_learn_starts(self.init_params, few, self.n_components, self.n_init, self.random_state)
+        alike = scikit_learn_starts(self.init_params, few, self.n_components, self.n_init, random_state)
         return kind if alike is None else alike
 
     def _adjust(self, model: MixtureModel, params: MixtureParams) -> MixtureParams:

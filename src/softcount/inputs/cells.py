@@ -39,11 +39,15 @@ def find_missing(cells: Sequence[Any], marks: Collection[str] = MISSING_MARKS) -
     marks : collection of str
         Texts that stand for a missing value.
     """
-    return np.fromiter((_is_missing(cell, marks) for cell in cells), dtype=bool, count=len(cells))
+    longest = max(map(len, marks), default=0)
+    return np.fromiter((_is_missing(cell, marks, longest) for cell in cells), dtype=bool, count=len(cells))
 
 
-def _is_missing(cell: Any, marks: Collection[str]) -> bool:
+def _is_missing(cell: Any, marks: Collection[str], longest: int) -> bool:
     if isinstance(cell, str):
+        # A long text is no mark unless it is nearly all spaces, which its ends show.
+        if len(cell) > longest and not (cell[0].isspace() or cell[-1].isspace()):
+            return False
         return cell in marks or cell.strip() in marks
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 

@@ -175,6 +175,10 @@ def _looks_like_counts(values: FloatArray) -> bool:
 
 def _refuse_stray_cells(name: str, cells: Sequence[Any], missing: BoolArray, where: Callable[[int], str]) -> None:
     """Refuse a column of numbers in which a few cells are none: dropping it, or them, would be a silent loss."""
+    sample = slice(None, None, max(1, len(cells) // 100))
+    if len(cells) > SAMPLE and parse_numbers(cells[sample], missing[sample], "plain")[1].size > 50:
+        # Of a hundred cells from all over the column, half are no numbers: it is not nearly all numbers.
+        return
     numbers, wrong = parse_numbers(cells, missing, "plain")
     n_numbers = int(np.isfinite(numbers).sum())
     if wrong.size and n_numbers >= max(0.9 * (n_numbers + wrong.size), 10):

@@ -32,10 +32,15 @@ def value_classes() -> dict[str, type]:
     from softcount.core.counts import Counts
     from softcount.core.glm import families as glm_families
     from softcount.core.glm import links
+    from softcount.core.glm.model import GLMParams
     from softcount.core.goodness import Goodness
     from softcount.core.iterate import Step
+    from softcount.core.logistic.gradient import Momentum
+    from softcount.core.logistic.model import LogisticState
+    from softcount.core.logistic.quasi_newton import Memory, Pair
     from softcount.core.membership import Membership, MembershipCounts
     from softcount.core.mixture import MixtureModel, MixtureParams
+    from softcount.core.orthogonal import TriangularFactor
     from softcount.core.verdict import Verdict
     from softcount.estimators._columns import ColumnPlan, TablePlan
     from softcount.estimators.glm.design import DesignColumn, DesignFactor, FormulaDesign
@@ -62,12 +67,17 @@ def value_classes() -> dict[str, type]:
         Evaluation,
         FormulaDesign,
         FormulaFit,
+        GLMParams,
         Goodness,
+        LogisticState,
+        Memory,
         Membership,
         MembershipCounts,
         MixtureModel,
         MixtureParams,
         Moments,
+        Momentum,
+        Pair,
         priors.MomentPrior,
         priors.PseudoCounts,
         Reliability,
@@ -78,6 +88,7 @@ def value_classes() -> dict[str, type]:
         TextCounter,
         TextOptions,
         Treatment,
+        TriangularFactor,
         Verdict,
         Vocabulary,
     ]

@@ -30,7 +30,9 @@ _PLAIN_KINDS = "biuf"
 LONGEST_PADDING = 1_000
 
 
-def flatten(value: Any, names: Mapping[type, str], skip: Callable[[type, str], bool]) -> tuple[Any, Arrays]:
+def flatten(
+    value: Any, names: Mapping[type, str], skip: Callable[[type, str], bool], *, keep_order: bool = False
+) -> tuple[Any, Arrays]:
     """The tree as JSON-ready values, and its arrays by name.
 
     Parameters
@@ -41,15 +43,19 @@ def flatten(value: Any, names: Mapping[type, str], skip: Callable[[type, str], b
         The classes that may occur, by the name they have in a file.
     skip : callable
         ``skip(cls, field)`` says which fields are not written because they follow from others.
+    keep_order : bool
+        Whether arrays come back with their axes in the order in which they lie in memory, and repeated where they are:
+        the last digits of sums and products depend on it.
     """
-    writer = _Writer(names, skip)
+    writer = _Writer(names, skip, keep_order=keep_order)
     return writer.write(value, 0), writer.arrays
 
 
 class _Writer:
-    def __init__(self, names: Mapping[type, str], skip: Callable[[type, str], bool]) -> None:
+    def __init__(self, names: Mapping[type, str], skip: Callable[[type, str], bool], *, keep_order: bool) -> None:
         self.names = names
         self.skip = skip
+        self.keep_order = keep_order
         self.arrays: Arrays = {}
 
     def write(self, value: Any, depth: int) -> Any:
@@ -74,6 +80,9 @@ class _Writer:
         return self.write_container(value, depth)
 
     def write_array(self, value: NDArray[Any], depth: int) -> Any:
+        layout = self.write_layout(value, depth) if self.keep_order and not value.flags.c_contiguous else None
+        if layout is not None:
+            return layout
         if value.dtype.kind in _PLAIN_KINDS and value.dtype.itemsize <= 8:
             name = f"a{len(self.arrays)}"
             # Little-endian and contiguous, whatever it was; ndim 0 and emptiness are kept.
@@ -82,6 +91,16 @@ class _Writer:
         items = [self.write(item, depth + 1) for item in value.ravel().tolist()]
         kind = "str" if value.dtype.kind == "U" else "object"
         return {"objects": {"dtype": kind, "shape": list(value.shape), "items": items}}
+
+    def write_layout(self, value: NDArray[Any], depth: int) -> Any:
+        """An array that repeats itself, or whose axes lie in another order; None where neither is so."""
+        if any(stride == 0 and n > 1 for stride, n in zip(value.strides, value.shape, strict=True)):
+            once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)
+            return {"repeated": {"shape": list(value.shape), "array": self.write_array(value[once], depth + 1)}}
+        axes = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
+        if axes == list(range(value.ndim)):
+            return None
+        return {"turned": {"axes": axes, "array": self.write_array(value.transpose(axes), depth + 1)}}
 
     def write_container(self, value: Any, depth: int) -> Any:
         cls = type(value)
@@ -119,6 +138,8 @@ def rebuild(
     arrays: Mapping[str, NDArray[Any]],
     make: Callable[[str, dict[str, Any]], Any],
     find: Callable[[str], type],
+    *,
+    keep_order: bool = False,
 ) -> Any:
     """The value that :func:`flatten` wrote.
 
@@ -130,8 +151,11 @@ def rebuild(
         ``make(name, fields)`` builds an instance of a registered class.
     find : callable
         ``find(name)`` gives a registered class.
+    keep_order : bool
+        Whether the value was written so.
     """
-    return _Reader(arrays, make, find).read(tree, 0)
+    forms = {*_FORMS, *_LAYOUTS} if keep_order else _FORMS
+    return _Reader(arrays, make, find, forms).read(tree, 0)
 
 
 class _Reader:
@@ -140,7 +164,9 @@ class _Reader:
         arrays: Mapping[str, NDArray[Any]],
         make: Callable[[str, dict[str, Any]], Any],
         find: Callable[[str], type],
+        forms: set[str],
     ) -> None:
+        self.forms = forms
         self.arrays = arrays
         self.make = make
         self.find = find
@@ -162,7 +188,7 @@ class _Reader:
         if len(tree) != 1:
             raise InputError("The model file holds a value of no known form.")
         ((kind, content),) = tree.items()
-        reader = getattr(self, f"_read_{kind}", None) if kind in _FORMS else None
+        reader = getattr(self, f"_read_{kind}", None) if kind in self.forms else None
         if reader is None:
             raise InputError(f"The model file holds a value of the unknown form {kind!r}.")
         return reader(content, depth)
@@ -201,6 +227,13 @@ class _Reader:
             array[i] = item
         return array.reshape(shape)
 
+    def _read_repeated(self, content: Any, depth: int) -> NDArray[Any]:
+        return np.broadcast_to(self.read(content["array"], depth + 1), content["shape"])
+
+    def _read_turned(self, content: Any, depth: int) -> NDArray[Any]:
+        turned: NDArray[Any] = self.read(content["array"], depth + 1)
+        return turned.transpose(np.argsort(content["axes"]))
+
     def _read_csr_array(self, content: Any, depth: int) -> Any:
         return self._sparse(csr_array, content, depth)
 
@@ -232,4 +265,5 @@ def _is_shape(shape: Any) -> bool:
     return isinstance(shape, list) and len(shape) <= 8 and all(type(n) is int and 0 <= n < 2**62 for n in shape)
 
 
+_LAYOUTS = {"repeated", "turned"}
 _FORMS = {"int", "float", "array", "objects", "csr_array", "csr_matrix", "type", "tuple", "set", "dict"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from softcount.report.data import Class, ClassEvidence, Column, Quality, Report, Row
+from softcount.report.data import Class, ClassEvidence, Column, Feature, Quality, Report, Row
 from softcount.report.wording import counted, percent, printable, shortened, table_lines
 
 __all__ = [
@@ -19,6 +19,8 @@ __all__ = [
 
 #: Classes that a confusion matrix is printed for.
 MOST_CLASSES = 12
+#: Classes whose evidence is printed.
+MOST_EVIDENCE = 25
 
 
 def render_text(report: Report) -> str:
@@ -91,12 +93,16 @@ def confusion_lines(found: Quality, classes: Sequence[Class]) -> list[str]:
 
 
 def evidence_lines(evidence: Sequence[ClassEvidence], most: int) -> list[str]:
-    """What speaks most for each class."""
+    """What speaks most for each class; "less" marks what speaks for it by being absent or low."""
     return [
         f"{shortened(about.name, 30)}: "
-        + (", ".join(shortened(f.name, 30) for f in about.features[:most]) or "nothing in particular")
-        for about in evidence
-    ]
+        + (", ".join(map(_evidence_name, about.features[:most])) or "nothing in particular")
+        for about in evidence[:MOST_EVIDENCE]
+    ] + ([f"and {len(evidence) - MOST_EVIDENCE:,} more classes"] if len(evidence) > MOST_EVIDENCE else [])
+
+
+def _evidence_name(feature: Feature) -> str:
+    return shortened(feature.name, 30) + (" (less)" if feature.score < 0.0 else "")
 
 
 def suspect_lines(report: Report, most: int) -> list[str]:

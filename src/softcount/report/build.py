@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -78,7 +78,8 @@ def report_training(
     """
     names = [str(name) for name in model.classes_]
     counts = Counter(label for label in labels if label is not None)
-    picker = row_picker(model)
+    top = model.top_features(LIMITS.features)
+    picker = row_picker(model, top)
     answers, found = getattr(model, "held_out_", None), model.evaluation_
     unlabeled_rows = np.flatnonzero(np.array([label is None for label in labels], dtype=bool))
     n_labels = [counts.get(name, 0) for name in names]
@@ -97,7 +98,7 @@ def report_training(
     ]
     if not model.converged_:
         warnings.insert(0, "The fit has not converged: more iterations would still change it.")
-    report = _described(model, origin, "train", quality)
+    report = _described(model, origin, "train", quality, top)
     report = replace(
         report,
         n_rows=table.n_rows,
@@ -113,11 +114,12 @@ def report_training(
     return _with_verdict(report)
 
 
-def row_picker(model: TableClassifier) -> RowPicker:
-    """Shows rows by their texts and the columns that tell the classes apart best."""
+def row_picker(model: TableClassifier, top: Mapping[Any, list[tuple[str, float]]] | None = None) -> RowPicker:
+    """Shows rows by their texts and the columns that tell the classes apart best; ``top`` is what is known of these."""
+    top = model.top_features(LIMITS.features) if top is None else top
     columns = {role.name for role in model.treatment_.roles}
     telling: dict[str, float] = {}
-    for features in model.top_features(LIMITS.features).values():
+    for features in top.values():
         for feature, score in features:
             column = feature if feature in columns else feature.partition("=")[0]
             if column in columns:
@@ -163,7 +165,7 @@ def report_evaluation(
         )
     warnings += _about_the_columns(len(model.treatment_.roles))
     report = replace(
-        _described(model, origin, "evaluate", quality),
+        _described(model, origin, "evaluate", quality, model.top_features(LIMITS.features)),
         n_rows=n_rows,
         n_labeled=found.n_rows,
         classes=describe_classes(names, counts, found),
@@ -175,7 +177,13 @@ def report_evaluation(
     return _with_verdict(report)
 
 
-def _described(model: TableClassifier, origin: Origin, job: str, quality: Quality | None) -> Report:
+def _described(
+    model: TableClassifier,
+    origin: Origin,
+    job: str,
+    quality: Quality | None,
+    top: Mapping[Any, list[tuple[str, float]]],
+) -> Report:
     """A report with what is known of the model alone."""
     return Report(
         job=job,
@@ -192,7 +200,7 @@ def _described(model: TableClassifier, origin: Origin, job: str, quality: Qualit
         classes=(),
         verdict=give_verdict(None, (), None, None, None),
         evaluation=quality,
-        evidence=_evidence(model),
+        evidence=_evidence(top),
         least_sure=None,
         suspects=None,
         next=None,
@@ -214,14 +222,13 @@ def _with_verdict(report: Report) -> Report:
     return replace(report, verdict=verdict)
 
 
-def _evidence(model: TableClassifier) -> tuple[ClassEvidence, ...]:
-    top = list(model.top_features(LIMITS.features).items())[: LIMITS.evidence]
+def _evidence(top: Mapping[Any, list[tuple[str, float]]]) -> tuple[ClassEvidence, ...]:
     return tuple(
         ClassEvidence(
             shown(name, LIMITS.name),
             tuple(Feature(shown(feature, LIMITS.feature), score) for feature, score in features),
         )
-        for name, features in top
+        for name, features in list(top.items())[: LIMITS.evidence]
     )
 
 

@@ -133,6 +133,9 @@ def _advice(
             f"About {suspects.n_expected or 0.0:.0f} would be expected if all labels were right and the probabilities "
             "held; the others are wrong labels, or rows of a kind that the model misjudges.",
         )
+    if few and quality.how == "held out" and quality.n_rows < FEW_LABELS * max(2, len(classes)) / 2:
+        # Everything else that could be said follows from this.
+        return
     half = (quality.accuracy_interval[1] - quality.accuracy_interval[0]) / 2.0
     if half > NARROW:
         yield Advice(

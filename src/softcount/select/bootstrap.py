@@ -22,7 +22,7 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Plan, learn
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.simulate import marginal_log_likelihood, simulated
-from softcount.estimators._generative import seed_of
+from softcount.estimators._fitting import seed_of
 from softcount.estimators.mixture._base import BaseMixture
 from softcount.inputs.weights import read_weights
 

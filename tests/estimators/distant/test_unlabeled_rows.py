@@ -35,7 +35,7 @@ def test_the_same_use_is_chosen_with_the_same_evidence(name, labels_fit, monkeyp
 
 def test_many_labeled_rows_are_held_out_as_in_memory(monkeypatch):
     monkeypatch.setattr(distant_candidates, "MOST_NUMBERS", 0)
-    for module in ("softcount.core.distant_candidates", "softcount.core.candidates"):
+    for module in ("softcount.core.distant_candidates", "softcount.core.fold_fits"):
         monkeypatch.setattr(f"{module}.MOST_HELD_OUT", 200)
     X, z = numbers()
     y = labels_for(z, np.random.default_rng(3), some=True)

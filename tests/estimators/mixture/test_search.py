@@ -188,7 +188,7 @@ def test_ctrl_c_keeps_what_was_found_so_far(monkeypatch):
 
     calls = []
 
-    def interrupted(model, executor, chunks, start, stopping, *, accelerate=False, on_step=None):
+    def interrupted(model, executor, chunks, start, stopping, *, accelerate=False, on_step=None, journal=None):
         def step(seen, params):
             calls.append(seen)
             if len(calls) == 5:

@@ -45,19 +45,20 @@ def command(model: str, data: str, **options: Any) -> int:
     answers_to = answerer(estimator, model, probabilities=options["probabilities"])
     estimator.n_jobs = options["jobs"]
     source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
-    n_rows = 0
+    n_rows, names = 0, list[str]()
     with console.progress(f"predicting {data}") as progress, atomic_output(output) as file:
         writer = table_writer(file, kind, raw=options["raw"])
         for piece in source.pieces():
-            # An empty piece still names the columns, which a file without rows is written with.
-            if piece.n_rows == 0 and n_rows:
+            if piece.n_rows == 0:
+                names = list(piece.columns)
                 continue
             answers = answers_to(piece)
             writer.write(answers if options["only_answers"] else beside(piece, answers))
             n_rows += piece.n_rows
             progress.read(source.done(), source.size)
         if n_rows == 0:
-            raise DataError(f"{data}: there are no rows to predict.")
+            below = f" below the first line, which names the columns {', '.join(map(repr, names[:5]))}" if names else ""
+            raise DataError(f"{data}: there are no rows to predict{below}.")
         writer.close()
     if output != "-":
         console.note(f"{n_rows:,} predictions written to {output}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -48,60 +49,53 @@ def read_csv(
         raise UsageError(f"There is no encoding {chosen!r}. Try utf-8, latin-1, cp1252 or utf-16.") from None
     if delimiter is not None and len(delimiter) != 1:
         raise UsageError(f"The delimiter is {delimiter!r}; give one character, or \\t for a tab.")
-    mark = delimiter or _find_delimiter(start.decode(chosen, "replace"))
+    first = start.decode(chosen, "replace").lstrip("\ufeff")
+    # Excel's own way to name the delimiter: a first line that is no part of the table.
+    told = re.match(r'"?sep=([,;\t|])"?\r?\n', first)
+    mark = delimiter or (told[1] if told else _find_delimiter(first))
     csv.field_size_limit(min(LONGEST_FIELD, sys.maxsize))
     reader = csv.reader(text, delimiter=mark, strict=True)
     try:
+        if told:
+            next(reader)
         yield from _pieces(reader, path, mark)
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise DataError(
-            f"{path}: after line {reader.line_num} there is the byte 0x{byte:02x}, which is no {chosen} text. Give the "
-            "file's encoding, for example --encoding cp1252 or --encoding latin-1."
-        ) from None
+        raise _not_in(chosen, path, reader.line_num, error) from None
     finally:
         # The file belongs to the caller.
         text.detach()
 
 
 def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
-    header = next((row for _, row in _rows(reader, path) if row), None)
-    if header is None:
-        raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
-    names = _names(header, path)
-    rows: list[list[str]] = []
-    places: list[int] = []
-    n_characters = 0
-    for line, row in _rows(reader, path):
-        if row:
-            if len(row) != len(names):
-                raise DataError(_ragged(path, line, row, names, mark))
-            rows.append(row)
-            places.append(line)
-            n_characters += sum(map(len, row))
-        elif len(names) == 1:
-            # An empty line in a file of one column is an empty cell.
-            rows.append([""])
-            places.append(line)
-        if len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
-            yield _table(names, rows, places)
-            rows, places, n_characters = [], [], 0
-    yield _table(names, rows, places)
-
-
-def _rows(reader: Any, path: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows and their first lines: the reader tells the last, which differs where quoted cells hold newlines."""
-    while True:
+    # The reader tells a row's last line; its first one differs where quoted cells hold newlines.
+    line = 1
+    try:
+        header = next((row for row in reader if row), None)
+        if header is None:
+            raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
+        names = _names(header, path)
+        width, rows, places, n_characters = len(names), list[list[str]](), list[int](), 0
         line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise DataError(
-                f"{path}: the row that starts on line {line} cannot be read ({error}). A quotation mark may be missing."
-            ) from None
-        if row is None:
-            return
-        yield line, row
+        for row in reader:
+            if len(row) == width:
+                rows.append(row)
+                places.append(line)
+                n_characters += sum(map(len, row))
+            elif row:
+                raise DataError(_ragged(path, line, row, names, mark))
+            elif width == 1:
+                # An empty line in a file of one column is an empty cell.
+                rows.append([""])
+                places.append(line)
+            if len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
+                yield _table(names, rows, places)
+                rows, places, n_characters = [], [], 0
+            line = reader.line_num + 1
+        yield _table(names, rows, places)
+    except csv.Error as error:
+        raise DataError(
+            f"{path}: the row that starts on line {line} cannot be read ({error}). A quotation mark may be missing."
+        ) from None
 
 
 def _table(names: list[str], rows: list[list[str]], places: list[int]) -> RawTable:
@@ -119,6 +113,21 @@ def _names(header: list[str], path: str) -> list[str]:
         raise DataError(f"{path}: line 1 names the column{'s' if len(twice) > 1 else ''} {', '.join(map(repr, twice))} "
                       "more than once. Rename them.")  # fmt: skip
     return names
+
+
+def _not_in(encoding: str, path: str, n_lines: int, error: UnicodeDecodeError) -> DataError:
+    """The place of bytes that are no text in the encoding, and how they read in the one that is commonest then."""
+    data, at = error.object, error.start
+    line = n_lines + 1 + data[:at].count(b"\n")
+    begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+    piece = data[max(begin, at - 15) : end if 0 <= end < at + 15 else at + 15].strip()
+    found = f"{path}: line {line} holds the byte 0x{data[at]:02x}, which is no {encoding} text."
+    if encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
+        return DataError(f"{found} Give the file's encoding with --encoding.")
+    return DataError(
+        f"{found} Give the file's encoding: with --encoding cp1252, which older Windows programs write, it reads "
+        f"{piece.decode('cp1252', 'replace')!r}."
+    )
 
 
 def _ragged(path: str, line: int, row: list[str], names: list[str], mark: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from softcount.core.execute import Executor
 from softcount.core.glm.model import GLMData, GLMModel, GLMParams
 from softcount.core.glm.start import reduce_tally
 from softcount.core.iterate import Fit, Step
+from softcount.core.journal import NO_JOURNAL, Journal, Record
 
 __all__ = ["finish"]
 
@@ -33,12 +35,22 @@ ROUNDING = 1e-9
 
 
 def finish(
-    model: GLMModel, data: GLMData, fit: Fit[GLMParams], executor: Executor, *, total_weight: float
+    model: GLMModel,
+    data: GLMData,
+    fit: Fit[GLMParams],
+    executor: Executor,
+    *,
+    total_weight: float,
+    journal: Journal = NO_JOURNAL,
 ) -> Fit[GLMParams]:
     """Iterate on until the steps are short against the standard errors, or no longer shrink."""
-    began = time.perf_counter() - fit.history[-1].seconds
     before: FloatArray | None = None
-    for _ in range(MOST_STEPS):
+    first = 0
+    known = journal.recall()
+    if known is not None:
+        fit, before, first = _recalled(fit, known), known["before"], known["n_steps"]
+    began = time.perf_counter() - fit.history[-1].seconds
+    for number in range(first, MOST_STEPS):
         ahead = model.solve(fit.counts, fit.params)
         step = _in_errors(model, fit, ahead, total_weight)
         length = float(np.linalg.norm(step))
@@ -61,7 +73,26 @@ def finish(
         last = Step(fit.n_iter + 1, found.objective, found.objective - fit.objective, seconds)
         fit = replace(found, n_iter=fit.n_iter + 1, history=(*fit.history, last))
         before = step if stride == 1.0 else None
+        journal.keep(partial(_record, fit, before, number + 1), finished=False)
     return fit
+
+
+def _record(fit: Fit[GLMParams], before: FloatArray | None, n_steps: int) -> Record:
+    """What has been come to, as it is written down."""
+    return {
+        "params": fit.params,
+        "counts": fit.counts,
+        "objective": fit.objective,
+        "history": fit.history,
+        "before": before,
+        "n_steps": n_steps,
+    }
+
+
+def _recalled(fit: Fit[GLMParams], known: Record) -> Fit[GLMParams]:
+    """The fit that was written down."""
+    found = {name: known[name] for name in ("params", "counts", "objective", "history")}
+    return replace(fit, n_iter=len(known["history"]) - 1, **found)
 
 
 def _take(

@@ -21,6 +21,7 @@ from softcount.core.glm.model import DevianceStopping, GLMData, GLMModel, GLMPar
 from softcount.core.glm.start import null_deviance, reduce_tally, starting_coef
 from softcount.core.glm.wide import DIVERGING_STEP, fit_wide
 from softcount.core.iterate import Fit, Step, iterate
+from softcount.core.journal import NO_JOURNAL, Journal, digest_of, once
 from softcount.core.normal_equations import Design
 from softcount.core.orthogonal import (
     ROUNDING_TOLERANCE,
@@ -180,22 +181,32 @@ def fit_glm(
     tol: float,
     on_step: Callable[[Step, Any], None] | None = None,
     matrix_free: bool = False,
+    journal: Journal = NO_JOURNAL,
 ) -> GLMFit:
     """Fit by the one loop, from the null model or from a fit to part of the rows.
 
-    ``matrix_free`` fits without a matrix of all columns, and so without the information.
+    ``matrix_free`` fits without a matrix of all columns, and so without the information; the fit is written down in
+    ``journal``.
     """
     data, link = problem.data, problem.link
+    journal.bind(lambda: digest_of(data))
     family = problem.starting_family()
     null_objective = 0.5 * null_deviance(family, link, data, executor)
     reference = null_objective if math.isfinite(null_objective) else 0.0
     model = replace(problem.model(family), floor=FLOOR * reference)
     if matrix_free:
         wide, left, growing = fit_wide(
-            model, data, executor, max_iter=max_iter, tol=tol, null_deviance=2.0 * reference, on_step=on_step
+            model,
+            data,
+            executor,
+            max_iter=max_iter,
+            tol=tol,
+            null_deviance=2.0 * reference,
+            on_step=on_step,
+            journal=journal.part("wide"),
         )
         return GLMFit(model, wide, growing, left, _edge_row(model, data, wide.params))
-    start = _fit_to_part(problem, executor)
+    start = once(journal.part("start"), lambda: _fit_to_part(problem, executor))
     counts: Counts | None = None
     if start is not None:
         counts = reduce_tally(model, data, start, executor)
@@ -206,9 +217,11 @@ def fit_glm(
         start = problem.starting_params(family, executor)
         model, data, counts = _settle_columns(model, data, start, executor)
     stopping = DevianceStopping(max_iter, tol, null_objective=reference)
-    fit = iterate(model, PrimedExecutor(executor, counts), data, start, stopping, on_step=on_step)
+    own = journal.part("end")
+    primed = PrimedExecutor(executor, counts if own.recall() is None else None)
+    fit = iterate(model, primed, data, start, stopping, on_step=on_step, journal=own)
     if tol > 0.0 and fit.converged:
-        fit = finish(model, data, fit, executor, total_weight=problem.total_weight)
+        fit = finish(model, data, fit, executor, total_weight=problem.total_weight, journal=journal.part("finish"))
     step = model.solve(fit.counts, fit.params).coef - fit.params.coef
     diverging = _diverging_columns(model, data, fit, np.abs(step), executor)
     slope = model.system(fit.counts)[1] - model.penalty.l2 * fit.params.coef

@@ -333,6 +333,10 @@ class GLMModel:
         theta = math.sqrt(previous.theta * proposal.theta) if self.estimates_theta else math.nan
         return GLMParams(0.5 * (previous.coef + proposal.coef), theta, proposal.halvings + 1)
 
+    def prepared(self, params: GLMParams) -> GLMParams:
+        """The parameters themselves."""
+        return params
+
     def counts_bytes(self) -> int:
         """Size of one lane's counts."""
         return GramTally.nbytes(self.n_columns)

@@ -24,6 +24,7 @@ from softcount.core.glm.model import GLMData, GLMModel, GLMParams
 from softcount.core.glm.rows import GLMRows
 from softcount.core.glm.start import null_predictor
 from softcount.core.iterate import Fit, Step, iterate
+from softcount.core.journal import NO_JOURNAL, Journal
 from softcount.core.logistic.methods import MOST_COEFFICIENTS
 from softcount.core.logistic.model import (
     ROUNDING_STEP,
@@ -59,6 +60,7 @@ def fit_wide(
     tol: float,
     null_deviance: float,
     on_step: Callable[[Step, LogisticState], None] | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> tuple[Fit[GLMParams], float, BoolArray]:
     """The fit, what another step would gain, and which columns' coefficients grow without bound.
 
@@ -84,6 +86,7 @@ def fit_wide(
             LogisticState(_start(model, data, executor)[None]),
             LogisticStopping(max_iter, watch=watch),
             on_step=on_step,
+            journal=journal,
         )
     except TooManyColumnsError:
         raise InputError(

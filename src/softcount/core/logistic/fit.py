@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import numpy as np
 
 from softcount._types import BoolArray, FloatArray
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Step, iterate
+from softcount.core.journal import NO_JOURNAL, Journal, digest_of, once
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.methods import (
     FEW_ROWS,
@@ -76,6 +78,8 @@ class LogisticProblem:
         standard errors need it anyway. Gradient ascent, which knows no curvature, always does.
     on_step : callable or None
         Called after every iteration.
+    journal : Journal
+        Where the fit is written down.
     """
 
     data: LogisticData
@@ -86,6 +90,7 @@ class LogisticProblem:
     start: FloatArray | None = None
     certify: bool = False
     on_step: Callable[[Step, LogisticState], None] | None = None
+    journal: Journal = NO_JOURNAL
 
 
 @dataclass
@@ -134,6 +139,7 @@ class LogisticFit:
 def fit_logistic(problem: LogisticProblem, executor: Executor) -> LogisticFit:
     """Fit by the one loop; the answer is the optimum of the whole problem whatever the method."""
     data, penalty = problem.data, problem.penalty
+    problem.journal.bind(lambda: digest_of(data))
     solver = choose_solver(problem)
     kept = np.ones(data.n_columns, dtype=np.bool_)
     free = penalty.unpenalized(fit_intercept=data.design.fit_intercept)
@@ -141,7 +147,7 @@ def fit_logistic(problem: LogisticProblem, executor: Executor) -> LogisticFit:
         kept = _settle_columns(data, penalty, executor)
     start = problem.start
     if start is None:
-        start = _start(problem, solver, kept, executor)
+        start = once(problem.journal.part("start"), lambda: _start(problem, solver, kept, executor))
     fit = LogisticFit(np.where(kept, start, 0.0), penalty, kept, solver)
     try:
         _run(problem, fit, executor, may_separate=bool(free[kept[int(data.design.fit_intercept) :]].any()))
@@ -224,7 +230,7 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
     if fit.solver == "gradient" and problem.data.n_coefficients > MOST_COEFFICIENTS:
         tol *= 0.1  # its steps understate the distance, and no matrix can tell by how much
     fit.history = []
-    while True:
+    for stage in count():
         method, length = method_for(
             problem.data,
             fit.penalty,
@@ -247,6 +253,7 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
             LogisticState(fit.coef),
             stopping,
             on_step=problem.on_step,
+            journal=problem.journal.part(f"{fit.solver} {stage}"),
         )
         _note(fit, found, model)
         if found.interrupted:
@@ -334,7 +341,8 @@ def _answer_separation(problem: LogisticProblem, fit: LogisticFit, executor: Exe
     weak = np.where(fit.penalty.l2 > 0.0, fit.penalty.l2, (spread / SEPARATED_PRIOR) ** 2)
     weak[:first] = 0.0
     penalty = replace(fit.penalty, l2=weak)
-    answer = fit_logistic(replace(problem, penalty=penalty, solver=fit.solver, start=None), executor)
+    journal = problem.journal.part("separated")
+    answer = fit_logistic(replace(problem, penalty=penalty, solver=fit.solver, start=None, journal=journal), executor)
     for name in ("coef", "penalty", "history", "converged", "interrupted", "step", "log_likelihood", "information"):
         setattr(fit, name, getattr(answer, name))
     fit.separation = separation

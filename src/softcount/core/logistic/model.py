@@ -22,6 +22,7 @@ from softcount._types import BoolArray, FloatArray
 from softcount.core.counts import Counts
 from softcount.core.execute import C, Executor
 from softcount.core.iterate import Step, Stopping
+from softcount.core.journal import Record
 from softcount.core.logistic.curved_rows import CurvedRows
 from softcount.core.logistic.penalty import LogisticPenalty
 
@@ -39,6 +40,8 @@ T = TypeVar("T")
 
 # A step halved this often moves nothing any more: the objective has no higher point in its direction.
 MAX_HALVINGS = 30
+# What a watch has seen of a run.
+SEEN = ("finished", "repeats", "converged", "step", "smallest", "waited")
 # Steps below this that no longer shrink are the rounding errors of the score.
 ROUNDING_STEP = 1e-6
 
@@ -123,6 +126,15 @@ class LogisticStopping(Stopping):
     def reached(self, history: Sequence[Step]) -> bool:
         """Whether the next step is negligible."""
         return self.watch.finished
+
+    def memory(self) -> Record:
+        """What the watch has seen."""
+        return {name: getattr(self.watch, name) for name in SEEN}
+
+    def recall(self, memory: Record) -> None:
+        """Let the watch have seen that."""
+        for name in SEEN:
+            setattr(self.watch, name, memory[name])
 
 
 class WatchedExecutor:
@@ -236,6 +248,10 @@ class LogisticModel:
             self.watch.give_up()
             return previous
         return self.method.retreat(previous, proposal)
+
+    def prepared(self, params: LogisticState) -> LogisticState:
+        """The parameters themselves."""
+        return params
 
     def counts_bytes(self) -> int:
         """Size of one lane's counts."""

@@ -230,4 +230,5 @@ class Survey:
             counted.astype(np.int64),
             labels.class_support(totals[:, 2]),
             labels.fixed,
+            0 if labels.factor_row is None else int(totals[labels.factor_row >= 0, 0].sum()),
         )

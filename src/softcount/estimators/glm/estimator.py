@@ -19,6 +19,7 @@ from softcount.core.glm.links import Link, resolve_link
 from softcount.core.glm.start import null_deviance
 from softcount.core.logistic.methods import MOST_COEFFICIENTS
 from softcount.core.progress import step_printer
+from softcount.estimators._fitting import current_journal, one_fit
 from softcount.estimators._saving import Savable
 from softcount.estimators.glm.answers import GLMAnswers
 from softcount.estimators.glm.formula import fit_formula
@@ -207,11 +208,12 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         exposure : array-like of shape (n_samples,), optional
             Multiplies the mean (its logarithm is an offset); needs the log link.
         """
-        table = read_table(self, X, reset=True)
-        weights = {"sample_weight": sample_weight, "frequency_weight": frequency_weight}
-        shifts = {"offset": offset, "exposure": exposure}
-        self._fit_table(table, y, weights, shifts, fit_intercept=self.fit_intercept)
-        self._formula = None
+        with one_fit(self):
+            table = read_table(self, X, reset=True)
+            weights = {"sample_weight": sample_weight, "frequency_weight": frequency_weight}
+            shifts = {"offset": offset, "exposure": exposure}
+            self._fit_table(table, y, weights, shifts, fit_intercept=self.fit_intercept)
+            self._formula = None
         return self
 
     @classmethod
@@ -237,11 +239,12 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             Keyword arguments of :meth:`fit`; a string is the name of a column of ``data``, here and in predictions.
         """
         read = fit_formula(formula, data, fitting)
-        table = read_table(self, read.table, reset=True, fewest_columns=0)
-        weights = {name: read.fitting.get(name) for name in ("sample_weight", "frequency_weight")}
-        shifts = {name: read.fitting.get(name) for name in ("offset", "exposure")}
-        self._fit_table(table, read.target, weights, shifts, fit_intercept=read.fit.fit_intercept)
-        self._formula = read.fit
+        with one_fit(self):
+            table = read_table(self, read.table, reset=True, fewest_columns=0)
+            weights = {name: read.fitting.get(name) for name in ("sample_weight", "frequency_weight")}
+            shifts = {name: read.fitting.get(name) for name in ("offset", "exposure")}
+            self._fit_table(table, read.target, weights, shifts, fit_intercept=read.fit.fit_intercept)
+            self._formula = read.fit
         return self
 
     def _fit_table(
@@ -276,7 +279,13 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             problem = GLMProblem(family, link, read.data, self.alpha, self.l1_ratio, estimates_theta)
             on_step = step_printer(type(self).__name__, self.verbose)
             found = fit_glm(
-                problem, executor, max_iter=self.max_iter, tol=self.tol, on_step=on_step, matrix_free=matrix_free
+                problem,
+                executor,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                on_step=on_step,
+                matrix_free=matrix_free,
+                journal=current_journal(self),
             )
             inference = infer(
                 found,

@@ -7,6 +7,7 @@ import warnings
 from softcount._errors import ConvergenceWarning
 from softcount.core.glm.families.negative_binomial import LARGEST_THETA
 from softcount.core.glm.fit import GLMFit
+from softcount.core.journal import way_on
 
 __all__ = ["AliasedColumnsWarning", "SeparationWarning", "warn_about"]
 
@@ -47,7 +48,8 @@ def warn_about(found: GLMFit, labels: list[str], tol: float, max_iter: int) -> N
             SeparationWarning,
         )
     elif fit.interrupted:
-        _warn(f"Interrupted after {fit.n_iter} iterations; the model is the last finished one.", ConvergenceWarning)
+        text = f"Interrupted after {fit.n_iter} iterations; the model is the last finished one."
+        _warn(text + way_on(), ConvergenceWarning)
     elif found.edge_row is not None:
         _warn(
             f"The best fit lies at the edge of the means the family can have (row {found.edge_row}), where standard "

@@ -23,7 +23,7 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import Learned, Plan, learn
 from softcount.core.mixture import MixtureModel
 from softcount.core.simulate import simulated
-from softcount.estimators._generative import seed_of
+from softcount.estimators._fitting import seed_of
 from softcount.estimators._parameters import check_number
 from softcount.estimators._tables import is_sparse
 from softcount.estimators.latent_class.covariates import CovariateRows, with_membership

@@ -18,6 +18,7 @@ from softcount.core.logistic.fit import LogisticFit, LogisticProblem, fit_logist
 from softcount.core.logistic.inference import LogisticInference, infer, is_affordable, symmetric
 from softcount.core.logistic.methods import Solver
 from softcount.core.progress import step_printer
+from softcount.estimators._fitting import current_journal, one_fit
 from softcount.estimators._saving import Savable
 from softcount.estimators.glm.inputs import column_names, read_table
 from softcount.estimators.logistic.answers import LogisticAnswers
@@ -220,25 +221,26 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
             Added to the linear predictor with coefficient 1: the log odds of the second of two classes, or a score
             per class.
         """
-        strength = read_strength(self.penalty, self.C, self.l1_ratio)
-        solver = self._check_parameters()
-        table = read_table(self, X, reset=True)
-        weight = read_weights(sample_weight, table.shape[0])
-        targets = read_targets(
-            y,
-            X,
-            sample_weight,
-            n_rows=table.shape[0],
-            classes=self.classes,
-            missing_label=self.missing_label,
-            from_generative=self.from_generative,
-        )
-        targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
-        targets, weight = with_class_weight(targets, weight, self.class_weight)
-        targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
-        shift = read_offsets(offset, table.shape[0], targets.classes.size)
-        with single_threaded_blas():
-            self._fit_rows(table, targets, weight, shift, strength=strength, solver=solver)
+        with one_fit(self):
+            strength = read_strength(self.penalty, self.C, self.l1_ratio)
+            solver = self._check_parameters()
+            table = read_table(self, X, reset=True)
+            weight = read_weights(sample_weight, table.shape[0])
+            targets = read_targets(
+                y,
+                X,
+                sample_weight,
+                n_rows=table.shape[0],
+                classes=self.classes,
+                missing_label=self.missing_label,
+                from_generative=self.from_generative,
+            )
+            targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
+            targets, weight = with_class_weight(targets, weight, self.class_weight)
+            targets = without_empty_classes(targets, weight, were_named=self.classes is not None)
+            shift = read_offsets(offset, table.shape[0], targets.classes.size)
+            with single_threaded_blas():
+                self._fit_rows(table, targets, weight, shift, strength=strength, solver=solver)
         return self
 
     def _fit_rows(
@@ -268,6 +270,7 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
             read_start(self._start(), data, scale),
             wanted,
             step_printer(type(self).__name__, self.verbose),
+            current_journal(self),
         )
         fit = fit_logistic(problem, executor)
         inference = infer(fit, data, executor, wanted=wanted)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from softcount._errors import ConvergenceWarning
 from softcount._types import FloatArray
+from softcount.core.journal import way_on
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.fit import LogisticFit
 from softcount.estimators.glm.trouble import AliasedColumnsWarning, SeparationWarning
@@ -125,7 +126,8 @@ def warn_about(fit: LogisticFit, aliased: list[str], separation: str | None, *, 
             SeparationWarning,
         )
     if fit.interrupted:
-        _warn(f"Interrupted after {fit.n_iter} iterations; the model is the last finished one.", ConvergenceWarning)
+        text = f"Interrupted after {fit.n_iter} iterations; the model is the last finished one."
+        _warn(text + way_on(), ConvergenceWarning)
     elif not fit.converged and tol > 0.0:
         step = f"{fit.step:.3g}" if np.isfinite(fit.step) else "unknown"
         _warn(

@@ -22,7 +22,8 @@ from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
 from softcount.core.progress import note_printer, step_printer
-from softcount.estimators._generative import GenerativeEstimator, seed_of
+from softcount.estimators._fitting import journal_and_seed, one_fit, seed_of
+from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._grid import rows_for
 from softcount.estimators._parameters import check_number, read_class_prior
 from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
@@ -84,15 +85,14 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         -------
         self
         """
-        self._check_parameters()
-        blocks, labels, weight, names = self._read_training(X, y, sample_weight)
-        learned = self._learn(blocks, labels, weight, names)
-        self.component_names_ = names
-        return self._keep(learned)
+        with one_fit(self):
+            self._check_parameters()
+            blocks, labels, weight, names = self._read_training(X, y, sample_weight)
+            learned = self._learn(blocks, labels, weight, names)
+            self.component_names_ = names
+            return self._keep(learned)
 
-    def _read_training(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, Labels | None, FloatArray | None, NDArray[Any]]:
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels | None, Any, NDArray[Any]]:
         if lies_elsewhere(X):
             blocks, labels, names = distant_blocks(self, X, y, sample_weight)
             self._check_size(blocks.n_rows)
@@ -113,8 +113,8 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, and the component of each row; that of a labeled row is its label's."""
-        self.fit(X, y, sample_weight=sample_weight)
-        return self.predict(X) if y is None else np.asarray(self.responsibilities(X, y).argmax(axis=1))
+        fitted = self.fit(X, y, sample_weight=sample_weight)
+        return fitted.predict(X) if y is None else np.asarray(fitted.responsibilities(X, y).argmax(axis=1))
 
     def _check_parameters(self) -> None:
         """Refuse parameters no fit can use, before anything is read."""
@@ -184,11 +184,11 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             stopping=Stopping(self.max_iter, self.tol),
             accelerate=bool(self.accelerate),
             annealing=tuple(self.annealing or ()),
-            seed=seed_of(self.random_state),
             on_step=step_printer(name, verbose - 1),
             tell=note_printer(name, verbose),
             n_final=self._n_final(),
             merge_rows=self.merge_rows,
+            **journal_and_seed(self),
         )
 
     def _plan_for(self, chunks: Rows) -> Plan:

@@ -26,7 +26,8 @@ from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
-from softcount.estimators._generative import GenerativeEstimator, seed_of
+from softcount.estimators._fitting import one_fit, seed_of
+from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._grid import grid_for, rows_for
 from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
 from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
@@ -62,13 +63,14 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         -------
         self
         """
-        self._check_parameters()
-        blocks, labels, weight, classes = self._read_training(X, y, sample_weight)
-        outcome = self._fit_with_choice(blocks, labels, weight, classes)
-        self.classes_ = classes
-        self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
-        self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
-        return self._keep(outcome.learned)
+        with one_fit(self):
+            self._check_parameters()
+            blocks, labels, weight, classes = self._read_training(X, y, sample_weight)
+            outcome = self._fit_with_choice(blocks, labels, weight, classes)
+            self.classes_ = classes
+            self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
+            self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
+            return self._keep(outcome.learned)
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None, Any]:
         """Blocks, labels, weights and classes; of rows that are not in memory, what stands for them."""

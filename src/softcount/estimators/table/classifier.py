@@ -310,10 +310,13 @@ class TableClassifier(BaseNaiveBayes):
         return self.treatment_.feature_names()
 
     def _block_categories(self) -> list[list[Any] | None]:
+        return self._categories_of(len(self._feature_names()))
+
+    def _categories_of(self, n_columns: int) -> list[list[Any] | None]:
         plan = self.treatment_.plan
         plans = [plan.columns[int(j)] for j in plan.order()] if plan.columns else []
         known: list[list[Any] | None] = [None if p.categories is None else list(p.categories) for p in plans]
-        return known + [None] * (len(self._feature_names()) - len(known))
+        return known + [None] * (n_columns - len(known))
 
     def top_features(self, k: int = 10, *, feature_names: Any = None) -> dict[Any, list[tuple[str, float]]]:
         """The words, values and columns that speak most for each class.
@@ -327,8 +330,8 @@ class TableClassifier(BaseNaiveBayes):
         """
         check_is_fitted(self, "params_")
         weight = np.exp(self.params_.log_weights)
-        columns = names_of_columns(feature_names, self._feature_names())
-        categories, start = self._block_categories(), 0
+        columns, start = names_of_columns(feature_names, self._feature_names()), 0
+        categories = self._categories_of(len(columns))
         names: list[str] = []
         scores: list[FloatArray] = []
         for family, params in zip(self.model_.families, self.params_.blocks, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,9 +75,10 @@ def choose_setting(
     blocks = tuple(take_rows(block, rows) for block in chunks.blocks)
     weight = None if chunks.weight is None else chunks.weight[rows]
     scores = {}
-    for setting in settings:
+    for number, setting in enumerate(settings):
+        own = replace(plan, journal=plan.journal.part(f"setting {number}"))
         part = Chunks(make_blocks(blocks, setting), labels.take(rows), weight, rows_per_chunk=chunks.rows_per_chunk)
-        held = held_out_as_given(make_model(setting), executor, part, plan, n_iter=1)
+        held = held_out_as_given(make_model(setting), executor, part, own, n_iter=1)
         if len(held) == 0:
             return settings[0], {}
         scores[setting] = held.by_row(brier(held.cooled(GIVEN, held.cooling(GIVEN)), held.codes))

@@ -1,0 +1,219 @@
+"""Several runs of EM in one pass over the rows, each without some of the labeled rows.
+
+The folds of a cross-validation visit the same rows again and again. Their models are components of one wide model here,
+so a pass reads every row once for all of them; responsibilities are normalized run by run, and a row that a run leaves
+out has weight zero in it. Each run gives what it would give alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from softcount import kernels
+from softcount._types import FloatArray, IntArray
+from softcount.core.chunks import Chunk, Chunks, Rows
+from softcount.core.execute import Executor
+from softcount.core.mixture import MixtureModel, MixtureParams, table_bytes
+from softcount.families.blocks import Block, CodesBlock, SparseBlock
+from softcount.families.categorical import Categorical
+from softcount.families.gaussian import Gaussian
+from softcount.families.linear import LinearFamily
+
+__all__ = ["SideBySide", "affordable_runs", "passes_side_by_side", "runs_at_once"]
+
+#: Scores of one chunk under all runs take at most so many bytes, for they should stay in the cache.
+SCORE_BYTES = 2**21
+#: Tables of all runs take at most this share of the rows' own bytes, or as many bytes as nobody notices.
+TABLE_SHARE = 1.0 / 3.0
+UNNOTICED_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Which run leaves which rows out, by the rows that some run leaves out alone: they are few.
+
+    Attributes
+    ----------
+    rows : integer array of shape (n_left_out,)
+        Ascending.
+    runs : integer array of shape (n_left_out,)
+    """
+
+    rows: IntArray
+    runs: IntArray
+
+    @classmethod
+    def of(cls, left_out: Sequence[IntArray]) -> LeftOut:
+        """From the rows that each run leaves out; no row twice."""
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *left_out])
+        runs = np.repeat(np.arange(len(left_out)), [part.size for part in left_out])
+        order = np.argsort(rows)
+        return cls(rows[order], runs[order])
+
+    def __getitem__(self, rows: slice) -> IntArray:
+        """The run that leaves each of these rows out, or -1."""
+        answer = np.full(rows.stop - rows.start, -1, dtype=np.int64)
+        low, high = np.searchsorted(self.rows, [rows.start, rows.stop])
+        answer[self.rows[low:high] - rows.start] = self.runs[low:high]
+        return answer
+
+
+@dataclass(frozen=True)
+class SideBySide(MixtureModel):
+    """A model whose components are the classes of several runs, run after run.
+
+    Attributes
+    ----------
+    n_runs : int
+    left_out_of : LeftOut
+        The run that leaves a labeled row out, or -1, by rows.
+    """
+
+    n_runs: int = 1
+    left_out_of: LeftOut = field(default_factory=lambda: LeftOut.of(()), compare=False, repr=False)
+
+    @classmethod
+    def of(cls, model: MixtureModel, n_runs: int, left_out_of: LeftOut) -> SideBySide:
+        """So many runs of ``model``."""
+        classes = np.tile(np.arange(model.n_classes), n_runs)
+        return cls(
+            model.families,
+            tuple(prior.take(classes) for prior in model.priors),
+            classes,
+            model.n_classes,
+            model.class_prior,
+            model.class_alpha,
+            table_bytes=model.table_bytes * n_runs,
+            n_runs=n_runs,
+            left_out_of=left_out_of,
+        )
+
+    def joined(self, runs: Sequence[MixtureParams]) -> MixtureParams:
+        """The parameters of all runs as those of one model."""
+        log_weights = np.concatenate([run.log_weights for run in runs])
+        blocks = tuple(
+            {name: np.concatenate([run.blocks[b][name] for run in runs], axis=-1) for name in runs[0].blocks[b]}
+            for b in range(len(self.families))
+        )
+        return self.make_params(log_weights, blocks)
+
+    def parted(self, params: MixtureParams) -> list[MixtureParams]:
+        """The parameters of each run."""
+        runs = np.arange(self.n_components).reshape(self.n_runs, self.n_classes)
+        return [
+            self.make_params(
+                params.log_weights[own],
+                tuple(
+                    {name: np.ascontiguousarray(array[..., own]) for name, array in block.items()}
+                    for block in params.blocks
+                ),
+            )
+            for own in runs
+        ]
+
+    def assign(self, scores: FloatArray, chunk: Chunk, log_weights: FloatArray) -> float:
+        """Turn scores into weighted responsibilities run by run, in place, and return the runs' log-likelihood."""
+        assert chunk.labels is not None
+        n, shape = chunk.n_rows, (chunk.n_rows, self.n_runs, self.n_classes)
+        codes = chunk.labels.codes
+        known = np.flatnonzero(codes >= 0)
+        if known.size:
+            allowed = codes[known, None] == np.arange(self.n_classes)
+            scores.reshape(shape)[known] += np.where(allowed, 0.0, -np.inf)[:, None, :]
+        weight = None if chunk.weight is None else np.repeat(chunk.weight, self.n_runs)
+        run = self.left_out_of[chunk.start : chunk.start + n]
+        absent = np.flatnonzero(run >= 0)
+        if absent.size:
+            weight = np.ones(n * self.n_runs) if weight is None else weight
+            weight[absent * self.n_runs + run[absent]] = 0.0
+        flat, log_norm = scores.reshape(n * self.n_runs, self.n_classes), np.empty(n * self.n_runs)
+        objective = kernels.normalize_rows(flat, weight, log_weights[: self.n_classes].copy(), log_norm)
+        lost = np.flatnonzero(np.isneginf(log_norm))
+        if lost.size:
+            # Rows that no class can have produced belong to their own class, or to the classes as these are.
+            row, own = lost // self.n_runs, lost % self.n_runs
+            share = np.exp(log_weights.reshape(self.n_runs, self.n_classes)[own])
+            labeled = codes[row] >= 0
+            share[labeled] = codes[row[labeled], None] == np.arange(self.n_classes)
+            flat[lost] = share if weight is None else share * weight[lost, None]
+        return objective
+
+    def solve_weights(self, weight: FloatArray) -> FloatArray:
+        """Log-weights of the classes, run by run."""
+        alone = MixtureModel((), (), np.arange(self.n_classes), self.n_classes, self.class_prior, self.class_alpha)
+        return np.concatenate([alone.solve_weights(own) for own in weight.reshape(self.n_runs, self.n_classes)])
+
+
+def passes_side_by_side(
+    model: MixtureModel,
+    executor: Executor,
+    rows: Rows,
+    starts: Sequence[MixtureParams],
+    *,
+    left_out: Sequence[IntArray],
+    n_passes: int,
+) -> list[MixtureParams]:
+    """The parameters of several runs of EM after some passes.
+
+    Parameters
+    ----------
+    model, executor, rows
+        The model of each run, who runs the passes, and all rows.
+    starts : sequence of MixtureParams
+        What each run starts from.
+    left_out : sequence of integer arrays
+        The labeled rows that each run leaves out; no row twice.
+    n_passes : int
+    """
+    wide = SideBySide.of(model, len(starts), LeftOut.of(left_out))
+    params = wide.joined(starts)
+    for _ in range(n_passes):
+        counts = executor.reduce(partial(wide.tally, params), rows, counts_bytes=wide.counts_bytes())
+        params = wide.solve(counts, params)
+    return wide.parted(params)
+
+
+def runs_at_once(model: MixtureModel, rows: Rows, n_runs: int) -> int:
+    """How many runs go side by side: one where the model or the labels do not allow it, few where tables are large."""
+    if not rows.has_labels or rows.facts.n_partly > 0 or not model.has_single_components or model.temperature != 1.0:
+        return 1
+    if not all(_is_free(family, prior) for family, prior in zip(model.families, model.priors, strict=True)):
+        return 1
+    score_bytes = 8 * min(rows.rows_per_chunk, rows.n_rows) * model.n_classes
+    return max(1, min(n_runs, SCORE_BYTES // score_bytes, affordable_runs(model, rows)))
+
+
+def affordable_runs(model: MixtureModel, rows: Rows) -> int:
+    """How many runs may keep their tables at a time, beside the rows."""
+    tables = table_bytes(model.families, rows.layout, model.n_classes)
+    if isinstance(rows, Chunks):
+        n_bytes = float(sum(_bytes(block) for block in rows.blocks))
+    else:
+        # Rows that are not here are judged by the first of them.
+        first = rows[0]
+        n_bytes = sum(_bytes(block) for block in first.blocks) * rows.n_rows / max(first.n_rows, 1)
+    allowed = max(UNNOTICED_BYTES, int(TABLE_SHARE * n_bytes))
+    return allowed // tables
+
+
+def _is_free(family: object, prior: Any) -> bool:
+    """Whether the classes of a family have nothing in common that more of them would change."""
+
+    def same_for_all(array: Any) -> bool:
+        return np.ndim(array) < 2 or np.shape(array)[-1] == 1
+
+    if isinstance(family, Gaussian):
+        own = (prior.weight, prior.mean, prior.scatter, prior.dof)
+        return not family.shared and prior.relative is None and all(same_for_all(array) for array in own)
+    return isinstance(family, LinearFamily | Categorical) and np.ndim(prior.alpha) != 1
+
+
+def _bytes(block: Block) -> int:
+    if isinstance(block, SparseBlock):
+        return int(block.indices.nbytes + (0 if block.data is None else block.data.nbytes))
+    return int(block.codes.nbytes if isinstance(block, CodesBlock) else block.values.nbytes)
