@@ -30,6 +30,8 @@ _NAMES = {
     "PoissonMixture": "softcount.estimators.mixture",
     "PoissonNB": "softcount.estimators.naive_bayes",
     "checkpoints": "softcount.persist.checkpoints",
+    "class_effects": "softcount.explain.three_step",
+    "class_outcomes": "softcount.explain.three_step",
     "compare_pair": "softcount.explain.compare",
     "load": "softcount.persist",
     "plot_boundary": "softcount.explain.boundary",

@@ -116,3 +116,10 @@ def test_pictures_are_drawn_where_asked_and_names_with_dollars_are_plain(carcino
     assert softcount.plot_ternary(model, frame, ax=axes[1, 1]) is axes[1, 1]
     figure.canvas.draw()
     assert axes[0, 0].get_xticklabels()[0].get_text() == r"\$a\$"
+
+
+def test_the_histogram_counts_weights(carcinoma):
+    rows, model = carcinoma
+    weight = np.arange(len(rows)) % 4
+    ax = softcount.plot_posteriors(model, rows, sample_weight=weight)
+    assert sum(patch.get_height() for patch in ax.patches) == pytest.approx(weight.sum())

@@ -160,3 +160,25 @@ def test_a_choice_at_the_edge_of_the_range_is_said():
     assert "largest number tried, so try more" in advise([candidate(1, 220.0), candidate(2, 200.0)], "bic")[1]
     assert "largest number" not in advise([candidate(1, 200.0), candidate(2, 220.0)], "bic")[1]
     assert "hardly lower" in advise([candidate(1, 200.0), candidate(2, 200.5)], "bic")[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "candidates", "message"),
+    [
+        (LatentClass(), 4, "several numbers of components"),
+        (LatentClass(), "123", "several numbers of components"),
+        (LatentClass(), [1.5, 2], "whole numbers of components"),
+        (LatentClass(), [0, 2], "whole numbers of components"),
+        (LatentClass(), [], "whole numbers of components"),
+        (LatentClass, [1, 2], "give a mixture such as"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(carcinoma, model, candidates, message):
+    with pytest.raises(ValueError, match=message):
+        select.how_many(model, all_rows(CARCINOMA), candidates)
+
+
+def test_a_bootstrap_that_no_sample_reaches_counts_as_evidence_at_its_smallest_p_value(carcinoma):
+    found = select.how_many(LatentClass(random_state=0), all_rows(CARCINOMA), [1, 2], n_bootstrap=19, random_state=0)
+    assert found.tests[0].p_value == pytest.approx(0.05)
+    assert "they are better than one component fewer" in found.recommendation

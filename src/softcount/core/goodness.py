@@ -25,7 +25,15 @@ from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.blocks import CodesBlock
 from softcount.families.categorical import Categorical
 
-__all__ = ["CategoryTable", "Goodness", "Residual", "bivariate_residuals", "category_table", "goodness_of_fit"]
+__all__ = [
+    "MOST_CELLS",
+    "CategoryTable",
+    "Goodness",
+    "Residual",
+    "bivariate_residuals",
+    "category_table",
+    "goodness_of_fit",
+]
 
 #: Tables with at most this many cells are worked out cell by cell.
 MOST_CELLS = 2**18
@@ -150,7 +158,9 @@ def category_table(model: MixtureModel, params: MixtureParams, chunks: Chunks) -
     for family, block, values in zip(model.families, chunks.blocks, params.blocks, strict=True):
         if isinstance(family, Categorical) and isinstance(block, CodesBlock):
             wide = block.codes.astype(np.int64)
-            codes.append(np.where(wide < np.asarray(family.n_values), wide, -1))
+            n_values = np.asarray(family.n_values)
+            # Where there is one value only, a missing cell holds it: such a column leaves the table as it is.
+            codes.append(np.where(n_values == 1, 0, np.where(wide < n_values, wide, -1)))
             prob = np.exp(values["log_prob"])
             tables += [prob[s : s + v] for s, v in zip(family.offsets[:-1], family.n_values, strict=True)]
             columns += list(range(start, start + block.n_columns))

@@ -105,6 +105,8 @@ class Learned:
         Tolerance of the runs, which says when two of them reached the same optimum.
     rows : Chunks or None
         The distinct rows with their weights, where equal rows were merged.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     model: MixtureModel
@@ -116,6 +118,7 @@ class Learned:
     n_patterns: int | None = None
     tol: float = 0.0
     rows: Chunks | None = field(default=None, repr=False, compare=False)
+    interrupted: bool = False
 
     @property
     def n_starts(self) -> int:
@@ -186,6 +189,7 @@ def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> 
         n_distinct if merged else None,
         plan.stopping.tol,
         rows if merged and isinstance(rows, Chunks) else None,
+        found.interrupted,
     )
 
 

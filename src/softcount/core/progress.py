@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from softcount.core.iterate import Step
 
-__all__ = ["ReadingProgress", "note_printer", "step_printer"]
+__all__ = ["ReadingProgress", "note_printer", "step_printer", "stoppable"]
 
 #: A pass over rows that are being read says how far it has come this often.
 SECONDS_BETWEEN = 2.0
@@ -30,6 +31,22 @@ def step_printer(name: str, verbose: int) -> Callable[[Step, Any], None] | None:
             sys.stderr.flush()
 
     return show
+
+
+def stoppable(
+    on_step: Callable[[Step, Any], None] | None, stopped: threading.Event | None
+) -> Callable[[Step, Any], None] | None:
+    """``on_step``, which ends the run as Ctrl-C does once somebody has set ``stopped``."""
+    if stopped is None:
+        return on_step
+
+    def step(seen: Step, params: Any) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        if on_step is not None:
+            on_step(seen, params)
+
+    return step
 
 
 def note_printer(name: str, verbose: int) -> Callable[[str], None] | None:

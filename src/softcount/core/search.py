@@ -71,12 +71,15 @@ class Found:
     n_tried : int
         Starts there were.
     notes : tuple of str
+    interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     best: Fit[MixtureParams]
     objectives: tuple[float, ...]
     n_tried: int
     notes: tuple[str, ...]
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,18 +130,27 @@ def search(
     work = _Work(model, chunks, sample, effort, journal)
     numbered = list(enumerate(starts))
     if n_final == len(starts):
-        return _found(model, crew.map(work.whole, numbered), len(starts), tell)
+        return _found(model, crew.map(work.whole, numbered), len(starts), tell, stopped=crew.stopped.is_set())
     runs = crew.map(work.begin, numbered)
     order = sorted(range(len(runs)), key=lambda i: (-runs[i].objective, i))
     kept = [runs[i] for i in sorted(order[:n_final]) if runs[i].fit is not None]
     if tell is not None:
         best, last = runs[order[0]].objective, runs[order[-1]].objective
         tell(f"{len(runs)} starts, objectives {last:.6g} to {best:.6g}; the best {len(kept)} are run to the end")
-    ends = crew.map(work.finish, kept)
-    return _found(model, ends + [run for run in runs if run.fit is None], len(starts), tell)
+    ends = [_cut_short(run) for run in kept] if crew.stopped.is_set() else crew.map(work.finish, kept)
+    failed = [run for run in runs if run.fit is None]
+    return _found(model, ends + failed, len(starts), tell, stopped=crew.stopped.is_set())
 
 
-def _found(model: MixtureModel, ends: list[_Run], n_tried: int, tell: Callable[[str], None] | None) -> Found:
+def _cut_short(run: _Run) -> _Run:
+    """A run that nobody wants to see continued."""
+    assert run.fit is not None
+    return replace(run, fit=replace(run.fit, converged=False, interrupted=True))
+
+
+def _found(
+    model: MixtureModel, ends: list[_Run], n_tried: int, tell: Callable[[str], None] | None, *, stopped: bool
+) -> Found:
     done = [run for run in ends if run.fit is not None]
     failures = [run.failure for run in ends if run.failure is not None]
     if tell is not None and len(ends) > 1:
@@ -157,7 +169,10 @@ def _found(model: MixtureModel, ends: list[_Run], n_tried: int, tell: Callable[[
             f"{higher} of {n_tried} starts ended higher, but with a component that shrank onto a few rows; they were "
             "passed over"
         )
-    return Found(best, tuple(run.objective for run in ends), n_tried, tuple(notes))
+    if stopped:
+        whole = sum(1 for fit in fits if not fit.interrupted)
+        notes.append(f"the search was interrupted after {whole} of {n_tried} starts, so there may be a higher maximum")
+    return Found(best, tuple(run.objective for run in ends), n_tried, tuple(notes), stopped)
 
 
 # ---- one start
@@ -284,22 +299,35 @@ class _Crew:
     def map(self, task: Callable[[Any, Executor, OnStep | None], _Run], items: Sequence[Any]) -> list[_Run]:
         """The results in the order of the items; Ctrl-C ends every run after its iteration."""
         if self.jobs == 1 or len(items) == 1:
-            results = []
-            for item in items:
-                results.append(task(item, self.executor, self._step))
-                fit = results[-1].fit
-                if fit is not None and fit.interrupted:
-                    self.stopped.set()
-                    break
-            return results
+            return self._one_by_one(task, items)
         alone = ThreadExecutor(1)
         with ThreadPoolExecutor(min(self.jobs, len(items))) as pool:
             futures: list[Future[_Run]] = [pool.submit(task, item, alone, self._step) for item in items]
             try:
-                return [future.result() for future in futures]
+                results = [future.result() for future in futures]
             except KeyboardInterrupt:
                 self.stopped.set()
-                return [future.result() for future in futures]
+                results = [future.result() for future in futures]
+        if any(run.fit is not None and run.fit.interrupted for run in results):
+            self.stopped.set()
+        return results
+
+    def _one_by_one(self, task: Callable[[Any, Executor, OnStep | None], _Run], items: Sequence[Any]) -> list[_Run]:
+        results: list[_Run] = []
+        for item in items:
+            try:
+                results.append(task(item, self.executor, self._step))
+            except KeyboardInterrupt:
+                # Between two runs there is nothing to keep but what was found before.
+                if not results:
+                    raise
+                self.stopped.set()
+            fit = results[-1].fit
+            if fit is not None and fit.interrupted:
+                self.stopped.set()
+            if self.stopped.is_set():
+                break
+        return results
 
     def _step(self, step: Step, params: MixtureParams) -> None:
         if self.stopped.is_set():

@@ -18,6 +18,7 @@ from softcount.families.gaussian import Gaussian
 from softcount.families.gaussian_full import MultivariateGaussian
 from softcount.families.multinomial import Multinomial
 from softcount.families.poisson import Poisson
+from softcount.inputs.weights import read_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,7 +155,7 @@ def plot_item_probabilities(model: Any, *, ax: Axes | None = None) -> Axes:
     return draw_heat_map(np.stack([row.values for row in rows]), labels, names, np.exp(model.params_.log_weights), ax)
 
 
-def plot_posteriors(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
+def plot_posteriors(model: Any, X: Any, *, sample_weight: Any = None, ax: Axes | None = None) -> Axes:
     """Draw how certain the rows' assignments are: a histogram of the highest posterior (needs matplotlib).
 
     Parameters
@@ -162,6 +163,8 @@ def plot_posteriors(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     model : fitted mixture
     X : table
         Rows.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row, as in the fit.
     ax : Axes, optional
         Where to draw.
     """
@@ -169,7 +172,9 @@ def plot_posteriors(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
 
     proba = model.predict_proba(X)
     names = [str(label) for label in model._class_labels()]
-    return draw_posteriors(proba.max(axis=1), proba.argmax(axis=1), names, ax)
+    weight = read_weights(sample_weight, proba.shape[0])
+    counted = np.ones(proba.shape[0]) if weight is None else weight
+    return draw_posteriors(proba.max(axis=1), proba.argmax(axis=1), counted, names, ax)
 
 
 def plot_ternary(model: Any, X: Any, components: Sequence[Any] | None = None, *, ax: Axes | None = None) -> Axes:

@@ -10,6 +10,7 @@ __all__ = ["advise"]
 
 #: Differences of BIC below these are weak, positive and strong evidence (Raftery, 1995).
 WEAK, POSITIVE = 2.0, 6.0
+#: A bootstrap p-value counts the table itself, so a test at this level rejects up to and including it.
 LEVEL = 0.05
 #: Below this relative entropy rows are not told apart well enough to be assigned.
 UNCLEAR = 0.6
@@ -88,10 +89,10 @@ def _bootstrap(candidates: Sequence[Candidate], best: Candidate) -> list[str]:
     words = []
     for c in tested:
         if c.n_components == best.n_components:
-            verdict = "are better than" if (c.p_value or 0.0) < LEVEL else "are not clearly better than"
+            verdict = "are better than" if (c.p_value or 0.0) <= LEVEL else "are not clearly better than"
             words.append(f"By the bootstrap test they {verdict} one component fewer (p = {c.p_value:.3f}).")
         elif c.n_components == best.n_components + 1:
-            verdict = "would be better still" if (c.p_value or 0.0) < LEVEL else "would not be better"
+            verdict = "would be better still" if (c.p_value or 0.0) <= LEVEL else "would not be better"
             words.append(f"By the same test {c.n_components} {verdict} (p = {c.p_value:.3f}).")
     return words
 

@@ -96,6 +96,9 @@ class _Refit:
         stopping = Stopping(self.max_iter, TOLERANCE, scale=1.0)
         plan = replace(plan, stopping=stopping, accelerate=True, merge_rows=None)
         learned = learn(model, ThreadExecutor(1), rows, plan)
+        if learned.interrupted:
+            # A fit that was cut short is no sample of the statistic.
+            raise KeyboardInterrupt
         return marginal_log_likelihood(learned.model, learned.fit.params, rows)
 
 
@@ -144,6 +147,9 @@ def bootstrap_test(
         raise InputError(
             "bootstrap_test compares two mixtures of the same kind, fitted to the same X, by n_samples >= 1."
         )
+    same = smaller._block_feature_names() == larger._block_feature_names()
+    if not same or smaller._block_categories() != larger._block_categories():
+        raise InputError("The two mixtures were fitted to different columns or values; fit both to the same X.")
     chunks = rows.with_weight(weight)
     counts = (smaller.model_.n_components, larger.model_.n_components)
     if counts[0] >= counts[1]:

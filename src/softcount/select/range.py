@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
 
 from softcount._errors import InputError
@@ -170,9 +172,9 @@ def how_many(
     """
     if criterion not in CRITERIA:
         raise InputError(f"criterion is {criterion!r}; choose one of {', '.join(map(repr, CRITERIA))}.")
-    sizes = sorted({int(k) for k in candidates})
-    if not sizes or sizes[0] < 1:
-        raise InputError(f"candidates is {sizes}; give numbers of components of 1 or more.")
+    if not isinstance(estimator, BaseMixture):
+        raise InputError(f"estimator is {estimator!r}; give a mixture such as LatentClass() or GaussianMixture().")
+    sizes = _sizes(candidates)
     if n_bootstrap > 0 and y is not None:
         raise InputError("The bootstrap test is for mixtures without labels; leave y out, or n_bootstrap.")
     counter = _Counter(len(sizes) + n_bootstrap * (len(sizes) - 1), progress, verbose)
@@ -196,6 +198,17 @@ def how_many(
     found = tuple(candidate_of(models[k], p_values.get(k)) for k in sizes)
     best, words = advise(found, criterion)
     return Selection(found, models, criterion, best, words, tuple(tests))
+
+
+def _sizes(candidates: Any) -> list[int]:
+    """The numbers of components in order, each once."""
+    if isinstance(candidates, str) or not isinstance(candidates, Iterable):
+        raise InputError(f"candidates is {candidates!r}; give several numbers of components, as range(1, 7).")
+    given = list(candidates)
+    wrong = [k for k in given if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1]
+    if wrong or not given:
+        raise InputError(f"candidates is {given}; give whole numbers of components of 1 or more, as range(1, 7).")
+    return sorted({int(k) for k in given})
 
 
 class _Counter:
@@ -227,16 +240,29 @@ def _fit_all(
     counter: _Counter,
 ) -> dict[int, Any]:
     """All sizes, in threads; the largest first, for they take longest."""
+    stopped = threading.Event()
     jobs = min(resolve_n_jobs(n_jobs), len(sizes))
     inner = max(1, resolve_n_jobs(n_jobs) // jobs)
 
     def fit(size: int) -> Any:
         model = clone(estimator).set_params(n_components=size, n_jobs=inner)
+        model._stopped = stopped
         model.fit(X, y, sample_weight=sample_weight)
+        del model._stopped
         counter.step()
         counter.say(f"{size} components, log-likelihood {model.log_likelihood_:.4f}")
         return model.set_params(n_jobs=estimator.n_jobs)
 
     with ThreadPoolExecutor(jobs) as pool:
         futures = {size: pool.submit(fit, size) for size in reversed(sizes)}
-        return {size: futures[size].result() for size in sizes}
+        try:
+            wait(futures.values(), return_when=FIRST_EXCEPTION)
+            for future in futures.values():
+                if future.done():
+                    future.result()
+            return {size: futures[size].result() for size in sizes}
+        except BaseException:
+            # One number that cannot be fitted, or Ctrl-C: the others would keep everybody waiting for nothing.
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

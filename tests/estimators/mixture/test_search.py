@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from softcount import CategoricalMixture, GaussianMixture, LatentClass, Mixture, PoissonMixture
+from softcount import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    LatentClass,
+    Mixture,
+    PoissonMixture,
+    select,
+)
 from tests.estimators.mixture.cases import ALL, CATEGORICAL, DISCRETE, LATENT_CLASS
 from tests.reference.published_tables import CARCINOMA, all_rows
 
@@ -200,3 +208,81 @@ def test_ctrl_c_keeps_what_was_found_so_far(monkeypatch):
     with pytest.warns(UserWarning, match="interrupted"):
         model = LatentClass(3, n_jobs=1, n_init=4, n_final=4, random_state=0).fit(all_rows(CARCINOMA))
     assert np.isfinite(model.log_likelihood_)
+
+
+def interrupting(monkeypatch, at):
+    """Ctrl-C at the given step of all the steps that are taken."""
+    from softcount.core import search
+    from softcount.core.iterate import iterate
+
+    steps = []
+
+    def interrupted(*given, on_step=None, **options):
+        def step(seen, params):
+            steps.append(seen)
+            if on_step is not None:
+                on_step(seen, params)
+            if len(steps) == at:
+                raise KeyboardInterrupt
+
+        return iterate(*given, on_step=step, **options)
+
+    monkeypatch.setattr(search, "iterate", interrupted)
+    return steps
+
+
+def test_ctrl_c_among_the_short_runs_starts_no_long_one_and_says_how_far_it_came(monkeypatch):
+    steps = interrupting(monkeypatch, 20)
+    with pytest.warns(UserWarning, match="search was interrupted after 0 of 8 starts"):
+        model = LatentClass(3, n_jobs=1, n_init=8, random_state=0).fit(all_rows(CARCINOMA))
+    assert len(steps) == 20
+    assert not model.converged_
+    assert np.isfinite(model.log_likelihood_)
+
+
+def test_ctrl_c_between_finished_runs_is_said_although_the_best_has_converged(monkeypatch):
+    interrupting(monkeypatch, 60)
+    with pytest.warns(UserWarning, match="search was interrupted after [1-7] of 8 starts"):
+        LatentClass(2, n_jobs=1, n_init=8, n_final=8, random_state=0).fit(all_rows(CARCINOMA))
+
+
+def test_ctrl_c_ends_a_bootstrap_instead_of_counting_a_fit_that_was_cut_short(monkeypatch):
+    X = all_rows(CARCINOMA)
+    small, large = (LatentClass(k, random_state=0).fit(X) for k in (2, 3))
+    interrupting(monkeypatch, 5)
+    with pytest.raises(KeyboardInterrupt):
+        select.bootstrap_test(small, large, X, n_samples=5)
+    interrupting(monkeypatch, 5)
+    with pytest.raises(KeyboardInterrupt):
+        small.goodness_of_fit(X, n_bootstrap=5)
+
+
+def test_ctrl_c_ends_all_sizes_of_a_comparison(monkeypatch):
+    seen = []
+
+    def progress(done, total):
+        seen.append(done)
+        raise KeyboardInterrupt
+
+    model = LatentClass(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with pytest.raises(KeyboardInterrupt):
+            select.how_many(model, all_rows(CARCINOMA), range(1, 4), n_jobs=1, progress=progress)
+    assert len(seen) < 3
+
+
+def test_columns_without_values_and_copies_of_components_are_pointed_out():
+    X = all_rows(CARCINOMA).astype(float)
+    with pytest.warns(UserWarning, match="'x7' has no value in any row"):
+        silent = LatentClass(2, random_state=0).fit(np.column_stack([X, np.full(len(X), np.nan)]))
+    without = LatentClass(2, random_state=0).fit(X)
+    assert silent.log_likelihood_ == pytest.approx(without.log_likelihood_, rel=1e-9)
+    assert (silent.goodness_.df, silent.n_parameters_) == (without.goodness_.df, without.n_parameters_)
+    assert silent.goodness_.g2 == pytest.approx(without.goodness_.g2, rel=1e-6)
+    with pytest.warns(UserWarning, match="'x1', 'x2' have no value"):
+        GaussianMixture(2, random_state=0).fit(np.column_stack([X[:, :1], np.full((len(X), 2), np.nan)]))
+    with pytest.warns(UserWarning, match="3 components: there are 2 different rows for 3 components"):
+        BernoulliMixture(3, random_state=0).fit([[0, 1], [1, 0]] * 5)
+    with pytest.warns(UserWarning, match="log-likelihood is minus infinity"):
+        PoissonMixture(1).fit([[0.5], [2.0]])

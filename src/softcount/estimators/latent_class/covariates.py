@@ -18,7 +18,7 @@ from softcount.families.blocks import Block, DenseBlock
 from softcount.families.columns import PseudoCounts
 from softcount.inputs.columns import Column, encode, learn_categories
 
-__all__ = ["CovariateRows", "Covariates", "with_membership"]
+__all__ = ["CovariateRows", "Covariates", "as_covariates", "with_membership"]
 
 INTERCEPT = "(intercept)"
 #: More levels than this are no category that somebody wants a coefficient of each of.
@@ -88,6 +88,16 @@ def learn_covariates(asked: Any, columns: Sequence[Column]) -> Covariates:
             chosen.append(names[position])
     if len(chosen) == len(names):
         raise InputError("All columns of X are covariates, so there is no item left. Name fewer of them.")
+    return _coded(columns, chosen)
+
+
+def as_covariates(columns: Sequence[Column]) -> Covariates:
+    """All columns of a table as covariates."""
+    return _coded(columns, [column.name for column in columns])
+
+
+def _coded(columns: Sequence[Column], chosen: Sequence[str]) -> Covariates:
+    names = [column.name for column in columns]
     by_name = {column.name: column for column in columns}
     levels = [tuple(learn_categories(by_name[n])) if by_name[n].values.dtype.kind == "O" else None for n in chosen]
     for name, values in zip(chosen, levels, strict=True):

@@ -13,6 +13,7 @@ from softcount._errors import InputError
 from softcount.core.chunks import Chunks, Rows
 from softcount.core.components import boundary_probabilities
 from softcount.core.goodness import (
+    MOST_CELLS,
     CategoryTable,
     Goodness,
     bivariate_residuals,
@@ -224,7 +225,7 @@ class LatentClass(CovariateRows, BaseMixture):
                 "families= to say what they are"
             )
         alone = len(learned.objectives) > 1 and learned.n_best < 2
-        if alone and learned.model.n_components > 1:
+        if alone and learned.model.n_components > 1 and not learned.interrupted:
             notes.append(
                 f"the best log-likelihood was reached by 1 of the {len(learned.objectives)} starts that were run to "
                 "the end, so there may be a better one. Raise n_init"
@@ -289,6 +290,7 @@ class LatentClass(CovariateRows, BaseMixture):
             why = "Some items are not categorical" if self._covariates is None else "The model has covariates"
             raise InputError(f"{why}, so there is no table of counts to compare it with.")
         found = goodness_of_fit(table, self.n_parameters_)
+        check_number("n_bootstrap", n_bootstrap, 0, whole=True)
         if n_bootstrap < 1:
             return found
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
@@ -299,6 +301,9 @@ class LatentClass(CovariateRows, BaseMixture):
         for stream in rng.spawn(n_bootstrap):
             drawn = simulated(self.model_, self.params_, chunks, stream)
             refit = learn(self.model_, self._executor(), drawn, plan)
+            if refit.interrupted:
+                # A fit that was cut short is no sample of the statistic.
+                raise KeyboardInterrupt
             again = goodness_of_fit(category_table(refit.model, refit.fit.params, drawn), self.n_parameters_)
             larger += again.g2 >= found.g2
         return replace(found, p_bootstrap=(larger + 1.0) / (n_bootstrap + 1.0), n_bootstrap=n_bootstrap)
@@ -334,6 +339,11 @@ class LatentClass(CovariateRows, BaseMixture):
 
         table, _ = self._table(X, sample_weight)
         patterns, observed = table.patterns()
+        if all_cells and table.n_cells > MOST_CELLS:
+            raise InputError(
+                f"There are {table.n_cells:.4g} patterns of answers; all_cells=True lists at most {MOST_CELLS}. Leave "
+                "it out for the patterns that occur, or use fewer items."
+            )
         if all_cells:
             cells = table.all_cells()
             place = np.ravel_multi_index(tuple(patterns.T), [t.shape[0] for t in table.tables])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -21,12 +22,13 @@ from softcount.core.information import uncertainty
 from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
-from softcount.core.progress import note_printer, step_printer
+from softcount.core.progress import note_printer, step_printer, stoppable
 from softcount.estimators._fitting import journal_and_seed, one_fit, seed_of
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._grid import rows_for
-from softcount.estimators._parameters import check_number, read_class_prior
+from softcount.estimators._parameters import read_class_prior
 from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
+from softcount.estimators.mixture._checks import check_search, data_notes
 from softcount.estimators.mixture.description import (
     ParameterRow,
     block_width,
@@ -48,7 +50,6 @@ __all__ = ["BaseMixture"]
 
 #: The names users give to starts, and what they are called in the core, where they differ.
 INITS = {None: VARIED, "random": "responsibilities"}
-START_NAMES = ("k-means++", "kmeans", "random", "random_from_data", "uniform", "labeled")
 FEWEST_FINAL = 4
 
 
@@ -58,6 +59,8 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
     component_names_: NDArray[Any]
     classification_: Classification
     log_likelihood_: float
+    #: Set by whoever runs several fits at a time, to end them all.
+    _stopped: threading.Event | None = None
 
     # ---- what subclasses provide
     def _families(self) -> tuple[ColumnFamily, ...]:
@@ -118,23 +121,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters no fit can use, before anything is read."""
-        check_number("n_components", self.n_components, 1, whole=True)
-        check_number("max_iter", self.max_iter, 0, whole=True)
-        check_number("tol", self.tol, 0.0)
-        check_number("class_alpha", self.class_alpha, 0.0)
-        check_number("unlabeled_weight", self.unlabeled_weight, 0.0)
-        check_number("n_init", self.n_init, 1, whole=True)
-        if self.n_final is not None:
-            check_number("n_final", self.n_final, 1, whole=True)
-        init = getattr(self, "init", None)
-        if isinstance(init, str) and init not in START_NAMES:
-            raise InputError(
-                f"init is {init!r}; choose one of {', '.join(map(repr, START_NAMES))}, or give responsibilities, a "
-                "component for each row, or a fitted estimator of the same kind."
-            )
-        cold = [t for t in (self.annealing or ()) if not t > 1.0]
-        if cold:
-            raise InputError(f"annealing has the temperatures {cold}; temperatures are above 1, from hot to cold.")
+        check_search(self)
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Labels | None, NDArray[Any]]:
         """Labels with a component for each; without any, none and numbered components."""
@@ -208,10 +195,18 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         model = self._make_model(blocks, classes)
         chunks = rows_for(model, blocks, labels, weight)
         plan = self._plan_for(chunks)
-        learned = self._settled(learn(model, self._executor(), chunks, plan), labels, classes)
+        plan = replace(plan, on_step=stoppable(plan.on_step, self._stopped))
+        learned = learn(model, self._executor(), chunks, plan)
+        if self._stopped is not None and self._stopped.is_set():
+            raise KeyboardInterrupt
+        learned = self._settled(learned, labels, classes)
         # Merged rows have the weight, and so the likelihood and the tables, of all.
         self._look_at(learned, chunks if learned.rows is None else learned.rows, list(classes.tolist()))
-        warn_about(learned, type(self).__name__, plan.stopping)
+        notes = data_notes(learned, blocks, self._block_feature_names(), self.log_likelihood_)
+        learned = replace(learned, notes=(*learned.notes, *notes))
+        count = model.n_components
+        name = f"{type(self).__name__} with {count} component{'s' if count != 1 else ''}"
+        warn_about(learned, name, plan.stopping)
         return learned
 
     def _look_at(self, learned: Learned, chunks: Rows, names: list[Any]) -> None:
@@ -234,7 +229,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             return order_by_size(learned.fit)
         names = self._feature_names()
         column = names.index(self.order) if self.order in names else self.order
-        if not isinstance(column, (int, np.integer)) or not 0 <= column < len(names):
+        if isinstance(column, bool) or not isinstance(column, (int, np.integer)) or not 0 <= column < len(names):
             raise InputError(
                 f"order is {self.order!r}; use 'size', None, or one of the columns {', '.join(map(repr, names[:20]))}."
             )

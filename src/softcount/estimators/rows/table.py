@@ -158,6 +158,8 @@ class TableRows(GenerativeEstimator):
             _refuse_infinity(columns)
             return columns
         array = X if isinstance(X, np.ndarray) else _as_array(X)
+        if array.ndim == 1 and array.dtype == object and all(isinstance(row, list | tuple) for row in array):
+            read_columns(list(array))  # rows of different lengths, which it names
         if array.dtype.kind in "OUS":
             if array.ndim != 2:
                 raise InputError(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.")

@@ -79,15 +79,20 @@ def draw_heat_map(
 
 
 def draw_posteriors(
-    certainty: FloatArray, assigned: NDArray[np.intp], names: Sequence[str], ax: Axes | None = None
+    certainty: FloatArray,
+    assigned: NDArray[np.intp],
+    weight: FloatArray,
+    names: Sequence[str],
+    ax: Axes | None = None,
 ) -> Axes:
     """A stacked histogram of the rows' highest posterior."""
     ax = _axes(ax)
     lowest = 1.0 / max(len(names), 1)
     edges = np.linspace(min(lowest, 0.99), 1.0, 26)
-    groups = [certainty[assigned == k] for k in range(len(names))]
-    labels = [f"{_plain(name)}: {group.size}" for name, group in zip(names, groups, strict=True)]
-    ax.hist([np.clip(group, edges[0], 1.0) for group in groups], bins=list(edges), stacked=True, label=labels)
+    groups = [np.clip(certainty[assigned == k], edges[0], 1.0) for k in range(len(names))]
+    weights = [weight[assigned == k] for k in range(len(names))]
+    labels = [f"{_plain(name)}: {part.sum():g}" for name, part in zip(names, weights, strict=True)]
+    ax.hist(groups, bins=list(edges), weights=weights, stacked=True, label=labels)
     ax.set_xlabel("posterior probability of the assigned component")
     ax.set_ylabel("rows")
     ax.legend(title="component: rows")
