@@ -1,27 +1,31 @@
 """Terminals, interruptions and exit codes."""
 
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from softcount.cli import training
+from softcount.cli.console import Progress
 from softcount.cli.wording import did_you_mean, printable, shortened
 from softcount.estimators.table import TableClassifier
 
 Command = Callable[..., int]
 
 
-def on_a_terminal(arguments: list[str], folder: Path, **environment: str) -> tuple[int, bytes]:
+def on_a_terminal(
+    arguments: list[str], folder: Path, *, program: Sequence[str] = ("-m", "softcount.cli"), **environment: str
+) -> tuple[int, bytes]:
     """Exit code, and what a command showed on a terminal that is its standard error."""
     pty = pytest.importorskip("pty", reason="there are no pseudo-terminals on this system")
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "softcount.cli", *arguments],
+        [sys.executable, *program, *arguments],
         stderr=follower,
         stdout=subprocess.DEVNULL,
         cwd=folder,
@@ -47,6 +51,44 @@ def test_a_bar_is_shown_on_a_terminal_and_gone_at_the_end(trained: Path, message
     assert b"predicting messages.csv" in shown
     assert b"\x1b[" in shown
     assert shown.rstrip().endswith(b"847 predictions written to out.csv")
+
+
+def test_the_time_left_is_shown_as_soon_as_the_end_is_known(tmp_path: Path) -> None:
+    script = (
+        "import time; from softcount.cli.console import Console\n"
+        "with Console().progress('reading') as progress:\n"
+        "    for done in range(9): progress.read(done, 10); time.sleep(0.15)\n"
+    )
+    code, shown = on_a_terminal([], tmp_path, program=["-c", script])
+    plain = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown)
+    assert code == 0
+    assert re.search(rb"reading .* \d:\d\d:\d\d \d:\d\d:\d\d", plain)  # so far, and left
+
+
+def test_training_shows_its_steps_and_how_long_they_take(messages: Path, tmp_path: Path) -> None:
+    code, shown = on_a_terminal(["train", "messages.csv", "--jobs", "1"], tmp_path, COLUMNS="150")
+    assert code == 0
+    # Steps that are over at once are not drawn.
+    assert re.search(rb"reading .*(counting words|choosing the event model|cross-validation, |learning) ", shown, re.S)
+    assert re.search(rb"\d:\d\d:\d\d", shown)
+    # The bar is gone at the end, and the answer is whole.
+    assert shown.rstrip().endswith(b"Next: softcount predict messages.softcount NEW.csv -o predictions.csv")
+
+
+def test_folds_tell_how_far_a_fit_is() -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    class Bar:
+        def update(self, task: Any, **what: Any) -> None:
+            seen.append(tuple(what.items()))
+
+    progress = Progress(Bar(), 0)
+    training.tell_step(progress, "cross-validation, fold 3 of 10 (6 labeled rows held out)")
+    training.tell_step(progress, "cross-validation, once more folds 6 to 10 of 20 (6 labeled rows held out)")
+    training.tell_step(progress, "learning")
+    assert seen[1] == (("completed", 2), ("total", 10))
+    assert seen[3] == (("completed", 5), ("total", 20))
+    assert seen[5] == (("completed", 0), ("total", None))
 
 
 def test_quiet_and_dumb_terminals_get_no_bar(trained: Path, messages: Path, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from softcount.core.chunks import Chunks
-from softcount.core.cluster_rows import lay_out
+from softcount.core.chunks import Chunk, Chunks
+from softcount.core.cluster_rows import aligned, lay_out
 from softcount.core.counts import Counts
 from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.execute import ThreadExecutor, merge_tree
@@ -262,3 +262,13 @@ def test_lazy_answers_are_worked_out_when_they_are_asked_for(client, sizes):
     assert (answers.shape == (8,)) == (sizes is not None)
     with client.as_current():
         assert_array_equal(answers.compute(), [0.0, 2.0, 4.0, 0.0, 2.0, 4.0, 6.0, 8.0])
+
+
+def test_rows_that_come_out_of_a_network_buffer_begin_where_numbers_may():
+    buffer = np.zeros(8 * 30 + 1, dtype=np.uint8)[1:].view(np.float64).reshape(10, 3)
+    chunk = Chunk(0, 0, (DenseBlock(buffer),), None, np.ones(10), 10)
+    assert not buffer.flags.aligned
+    whole = aligned(chunk)
+    assert whole.blocks[0].values.flags.aligned
+    assert whole.weight is chunk.weight
+    assert aligned(whole) is whole

@@ -70,6 +70,33 @@ def test_claims_about_arrays_are_checked_before_anything_is_allocated(tmp_path: 
     refused(tmp_path / "m", sound + b"\0")
 
 
+@pytest.mark.parametrize("many", ["[" + "0," * 5_000_000 + "0]", "[" + "{}," * 4_000_000 + "{}]", "[[" * 2_000_000])
+def test_headers_of_very_many_values_are_refused_before_they_are_parsed(
+    many: str, tmp_path: Path, sound: bytes
+) -> None:
+    header, _, arrays = parts(sound)
+    hidden = json.dumps({**header, "__metadata__": {"softcount": many}}).encode()
+    plain = b'{"__metadata__": ' + many.encode() + b"}"
+    for text in (hidden, plain):
+        data = struct.pack("<Q", len(text)) + text + arrays
+        tracemalloc.start()
+        assert "values; a model has at most 3,000,000" in refused(tmp_path / "m", data)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 3 * len(data)
+
+
+def test_a_model_that_no_file_could_hold_is_refused_when_it_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softcount.persist import container
+
+    monkeypatch.setattr(container, "MOST_VALUES", 50)
+    with pytest.raises(InputError, match="Merge rare categories"):
+        softcount.BernoulliNB().fit([[0, 1], [1, 0]], ["a", "b"]).save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_name_given_twice_is_refused(tmp_path: Path, sound: bytes) -> None:
     (length,) = struct.unpack("<Q", sound[:8])
     text = sound[8 : 8 + length].rstrip()

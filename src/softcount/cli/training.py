@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,9 @@ LABEL_NAMES = ("label", "class", "category", "target", "y")
 MOST_CLASSES = 1_000
 #: With as many labels, of which most are different, there are no classes.
 FEWEST_TO_JUDGE = 30
+
+
+_FOLDS = re.compile(r"\bfolds? (\d+)(?: to \d+)? of (\d+)")
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,23 @@ def _class_name(cell: Any) -> str:
     return str(cell).strip()
 
 
+def tell_step(progress: Progress, text: str) -> None:
+    """Show what a fit says of itself; where it counts folds, that tells how long it will take.
+
+    Parameters
+    ----------
+    progress : Progress
+    text : str
+        Such as "cross-validation, fold 3 of 10 (6 labeled rows held out)".
+    """
+    progress.says(text)
+    folds = _FOLDS.search(text)
+    if folds is None:
+        progress.endless()
+    else:
+        progress.read(int(folds[1]) - 1, int(folds[2]))
+
+
 def make_classifier(settings: TrainSettings, *, seed: int, n_jobs: int | None) -> TableClassifier:
     """The estimator that the settings describe."""
     from softcount.estimators.table import TableClassifier, TextOptions
@@ -178,7 +200,7 @@ def fit(
     model = make_classifier(settings, seed=seed, n_jobs=n_jobs)
     with warnings.catch_warnings(record=True) as caught, console.progress("learning") as progress:
         warnings.simplefilter("always")
-        model.fit(data.table, data.labels, listener=progress.says)
+        model.fit(data.table, data.labels, listener=partial(tell_step, progress))
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     for message in notes:
         console.note(f"Note: {printable(message)}")

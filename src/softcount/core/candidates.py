@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount.core.chunks import Chunk, Chunks, DistantRows
 from softcount.core.crossfit import finite_log_posterior, fit_cooling
 from softcount.core.evidence import class_scores
 from softcount.core.execute import Executor
@@ -83,18 +83,16 @@ class Candidates:
     def prepare(cls, model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan) -> Candidates:
         """Look at all rows once: their marginals, and how words repeat."""
         pooled = pooled_counts(replace(model, unlabeled_weight=1.0), executor, chunks)
-        priors: list[Any] = []
         blocks: list[Block] = []
-        for b, (family, prior, block) in enumerate(zip(model.families, model.priors, chunks.blocks, strict=True)):
+        for b, (family, block) in enumerate(zip(model.families, chunks.blocks, strict=True)):
             part: Any = pooled.parts[str(b)]
-            priors.append(prior if _has_own_center(prior) else family.centered(prior, part))
             if family.counts_repetitions:
                 total, square = row_totals(block)
                 rho = token_correlation(total, square, part["sum"][:, 0], chunks.weight)
                 blocks.append(with_evidence(block, total, rho))
             else:
                 blocks.append(block)
-        informed = replace(model, priors=tuple(priors), unlabeled_weight=1.0)
+        informed = replace(model, priors=centered_priors(model, pooled), unlabeled_weight=1.0)
         rows = Chunks(tuple(blocks), chunks.labels, chunks.weight, rows_per_chunk=chunks.rows_per_chunk)
         return cls._of(replace(model, unlabeled_weight=0.0), informed, executor, rows, plan)
 
@@ -143,6 +141,34 @@ class Candidates:
         return int(self.labeled.size)
 
     @property
+    def n_known(self) -> int:
+        """Rows of known class, at hand or not."""
+        return self.n_labeled
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Rows nothing is known about."""
+        return int(self.unlabeled.size)
+
+    @property
+    def told_share(self) -> float:
+        """Rows that are passed over to learn from labels alone, as a share of all."""
+        return self.told.n_rows / self.rows.n_rows
+
+    def some_codes(self, most: int, rng: np.random.Generator) -> CodesArray:
+        """Classes of the labeled rows that may be held out, -1 for the others where there are more than that."""
+        if self.n_labeled <= most:
+            return self.codes
+        considered = rng.choice(self.n_labeled, most, replace=False)
+        codes = np.full(self.n_labeled, -1, dtype=np.int32)
+        codes[considered] = self.codes[considered]
+        return codes
+
+    def held_blocks(self, held: IntArray) -> tuple[Block, ...]:
+        """Some of the labeled rows, as they are."""
+        return without_evidence(tuple(take_rows(block, self.labeled[held]) for block in self.rows.blocks))
+
+    @property
     def every_class_twice(self) -> bool:
         """Whether every class has two labeled rows, so that each of them can be held out."""
         return bool((np.bincount(self.codes, minlength=self.plain.n_classes) >= 2).all())
@@ -183,14 +209,27 @@ class Candidates:
     def cooling_without_labels(self, full: Learned) -> float:
         """A stand-in where no label can be held out: agree with the marginals' answers on unlabeled rows."""
         marginals = self.fit(MARGINALS, self.plan)
+        blocks, weight = self._some_unlabeled()
+        answers = self.log_posterior(marginals.fit.params, blocks).argmax(axis=1).astype(np.int32)
+        scores = self.log_posterior(full.fit.params, blocks)
+        return fit_cooling(scores, row_lengths(self.plain, blocks), answers, weight)
+
+    def _some_unlabeled(self) -> tuple[tuple[Block, ...], FloatArray | None]:
+        """Evenly spaced rows without a label, and their weights."""
         unlabeled = self.unlabeled
         places = np.linspace(0, unlabeled.size - 1, min(unlabeled.size, MOST_ROWS_ANSWERED)).astype(np.int64)
         rows = unlabeled[places]
         blocks = without_evidence(tuple(take_rows(block, rows) for block in self.rows.blocks))
-        answers = self.log_posterior(marginals.fit.params, blocks).argmax(axis=1).astype(np.int32)
-        weight = None if self.rows.weight is None else self.rows.weight[rows]
-        scores = self.log_posterior(full.fit.params, blocks)
-        return fit_cooling(scores, row_lengths(self.plain, blocks), answers, weight)
+        return blocks, None if self.rows.weight is None else self.rows.weight[rows]
+
+
+def centered_priors(model: MixtureModel, pooled: Any) -> tuple[Any, ...]:
+    """The model's priors around the columns' overall distributions, but those that the user put somewhere."""
+    pairs = enumerate(zip(model.families, model.priors, strict=True))
+    return tuple(
+        prior if _has_own_center(prior) else family.centered(prior, pooled.parts[str(b)])
+        for b, (family, prior) in pairs
+    )
 
 
 def usable_rows(chunks: Chunks) -> BoolArray:
@@ -227,13 +266,25 @@ def _told(rows: Chunks, labeled: IntArray) -> tuple[Chunks, IntArray]:
     return Chunks(rows.blocks, labels, weight, rows_per_chunk=rows.rows_per_chunk), labeled
 
 
-def _without(chunks: Chunks, places: IntArray, left_out: IntArray | None) -> Chunks:
+def _without(chunks: Any, places: IntArray, left_out: IntArray | None) -> Any:
     """The rows, some of them with weight zero."""
     if left_out is None:
         return chunks
+    if isinstance(chunks, DistantRows):
+        return chunks.mapped(partial(_silenced, rows=np.sort(places[left_out])))
     weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
     weight[places[left_out]] = 0.0
     return chunks.with_weight(weight)
+
+
+def _silenced(chunk: Chunk, rows: IntArray) -> Chunk:
+    """The chunk, some of whose rows have weight zero."""
+    low, high = np.searchsorted(rows, [chunk.start, chunk.start + chunk.n_rows])
+    if low == high:
+        return chunk
+    weight = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight.copy()
+    weight[rows[low:high] - chunk.start] = 0.0
+    return replace(chunk, weight=weight)
 
 
 def without_evidence(blocks: tuple[Block, ...]) -> tuple[Block, ...]:

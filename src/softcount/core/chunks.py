@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, overload
@@ -177,6 +178,12 @@ class DistantRows(Rows):
     def keep_indexed(self) -> Self:
         """The rows themselves: sorting them by column is left to whoever keeps them in memory."""
         return self
+
+    def with_facts(self, facts: Facts) -> Self:
+        """The rows with other facts, which what is done to them has changed."""
+        changed = copy(self)
+        changed._facts = facts
+        return changed
 
     @abstractmethod
     def mapped(self, change: Callable[[Chunk], Chunk]) -> DistantRows:

@@ -17,7 +17,7 @@ from softcount.core.facts import Facts
 from softcount.core.streamed import Piece, cut_pieces
 from softcount.families.blocks import Block, SparseBlock
 
-__all__ = ["ClusterRows", "Group", "changed", "lay_out"]
+__all__ = ["ClusterRows", "Group", "aligned", "changed", "lay_out"]
 
 #: How often a cluster may run a task again by itself, each time after losing the worker that ran it.
 TASK_RETRIES = 5
@@ -45,6 +45,8 @@ class ClusterRows(DistantRows):
         As for :class:`~softcount.core.chunks.Chunks`.
     changes : tuple of callable
         What is done to every chunk when it is counted, one after the other.
+    executor : Executor or None
+        Who counts them.
     """
 
     def __init__(
@@ -57,11 +59,13 @@ class ClusterRows(DistantRows):
         rows_per_chunk: int,
         fewest_chunks: int = SEGMENT_CHUNKS,
         changes: tuple[Callable[[Chunk], Chunk], ...] = (),
+        executor: Any = None,
     ) -> None:
         super().__init__(layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
         self.client = client
         self.groups = tuple(groups)
         self.changes = changes
+        self.executor = executor
 
     def mapped(self, change: Callable[[Chunk], Chunk]) -> ClusterRows:
         """The rows with something done to every chunk when it is counted."""
@@ -73,6 +77,7 @@ class ClusterRows(DistantRows):
             rows_per_chunk=self.rows_per_chunk,
             fewest_chunks=self.fewest_chunks,
             changes=(*self.changes, change),
+            executor=self.executor,
         )
 
     @overload
@@ -125,6 +130,7 @@ def lay_out(
     *,
     rows_per_chunk: int,
     fewest_chunks: int = SEGMENT_CHUNKS,
+    executor: Any = None,
 ) -> ClusterRows:
     """Put the rows of some pieces on the grid, in groups that the workers keep.
 
@@ -135,11 +141,11 @@ def lay_out(
         The rows in their order, each a :class:`~softcount.core.streamed.Piece`.
     sizes : sequence of int
         Rows of each piece.
-    layout, facts, rows_per_chunk, fewest_chunks
+    layout, facts, rows_per_chunk, fewest_chunks, executor
         As for :class:`ClusterRows`.
     """
-    empty = ClusterRows(client, (), layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
-    segments = empty.segments
+    grid: Any = {"rows_per_chunk": rows_per_chunk, "fewest_chunks": fewest_chunks}
+    segments = ClusterRows(client, (), layout, facts, **grid).segments
     n_groups = min(_most_groups(client), len(segments))
     size = _group_size(len(segments), n_groups)
     ends = [0]
@@ -162,7 +168,7 @@ def lay_out(
             retries=TASK_RETRIES,
         )
         groups.append(task)
-    return ClusterRows(client, groups, layout, facts, rows_per_chunk=rows_per_chunk, fewest_chunks=fewest_chunks)
+    return ClusterRows(client, groups, layout, facts, executor=executor, **grid)
 
 
 def _make_group(
@@ -177,19 +183,24 @@ def _make_group(
     chunks = []
     for number, part in enumerate(cut_pieces(parts, rows_per_chunk)):
         index = first + number
-        blocks = tuple(_kept(_aligned(block)) for block in part.blocks)
-        labels, weight = _aligned(part.labels), _aligned(part.weight)
+        blocks = tuple(_kept(aligned(block)) for block in part.blocks)
+        labels, weight = aligned(part.labels), aligned(part.weight)
         chunks.append(Chunk(index, index * rows_per_chunk, blocks, labels, weight, part.n_rows))
     segments = tuple(tuple(chunks[m.start - first : m.stop - first]) for m in members)
     return Group(segments)
 
 
-def _aligned(value: Any) -> Any:
+def aligned(value: Any) -> Any:
     """The same with arrays that begin where numbers may: those that came over the network begin anywhere."""
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value) if f.init})
+        before = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        after = {name: aligned(part) for name, part in before.items()}
+        return value if all(after[name] is before[name] for name in before) else replace(value, **after)
+    if type(value) is tuple:
+        parts = tuple(aligned(part) for part in value)
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
     return value
 
 

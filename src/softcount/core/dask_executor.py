@@ -24,7 +24,7 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount.core.chunks import Chunk
-from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, changed
+from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, aligned, changed
 from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_segment
 
 __all__ = ["DaskExecutor", "current_client", "lazy_rows", "made_there", "on_partitions"]
@@ -168,7 +168,8 @@ def _count_group(group: Group, described: bytes) -> bytes:
     job: _Pass = pickle.loads(described)
 
     def counts_of(segment: tuple[Chunk, ...]) -> Any:
-        chunks = [changed(chunk, job.changes) for chunk in segment] if job.changes else segment
+        # A group that another worker has handed over comes out of a network buffer as well.
+        chunks = [changed(aligned(chunk), job.changes) for chunk in segment]
         return tally_segment(job.tally, chunks, counts_bytes=job.counts_bytes)
 
     return _packed(merge_tree(counts_of(segment) for segment in group.segments))

@@ -155,7 +155,10 @@ class ThreadExecutor:
         self.stream_jobs = min(self.n_jobs, STREAM_JOBS) if n_jobs is None else self.n_jobs
 
     def reduce(self, tally: Callable[[Sequence[T]], C], chunks: Sequence[T], *, counts_bytes: int = 0) -> C:
-        """Merge ``tally`` over all lanes in the order of the tree."""
+        """Merge ``tally`` over all lanes in the order of the tree; rows that lie elsewhere are counted there."""
+        elsewhere: Executor | None = getattr(chunks, "executor", None)
+        if elsewhere is not None:
+            return elsewhere.reduce(tally, chunks, counts_bytes=counts_bytes)
         segments = segments_of(chunks)
         sizes = [lane_count(len(segment), counts_bytes) for segment in segments]
         if hasattr(chunks, "read"):

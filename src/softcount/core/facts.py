@@ -30,6 +30,8 @@ class Facts:
         Weight of the rows that speak for each class.
     fixed : bool
         Whether rows of probabilities are responsibilities.
+    n_partly : int
+        Rows, of any weight, whose labels are sets or probabilities.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Facts:
     labeled: IntArray | None = None
     support: FloatArray | None = None
     fixed: bool = False
+    n_partly: int = 0
 
     @classmethod
     def of(cls, n_rows: int, labels: Labels | None, weight: FloatArray | None) -> Facts:
@@ -67,6 +70,7 @@ class Facts:
             np.bincount(codes[codes >= 0], minlength=labels.n_classes),
             labels.class_support(weight),
             labels.fixed,
+            0 if labels.factor_row is None else int(np.count_nonzero(labels.factor_row >= 0)),
         )
 
     def __add__(self, other: Facts) -> Facts:
@@ -78,4 +82,5 @@ class Facts:
             None if self.labeled is None or other.labeled is None else self.labeled + other.labeled,
             None if self.support is None or other.support is None else self.support + other.support,
             self.fixed or other.fixed,
+            self.n_partly + other.n_partly,
         )

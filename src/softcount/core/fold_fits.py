@@ -16,16 +16,15 @@ from functools import partial
 import numpy as np
 
 from softcount._types import FloatArray, IntArray
-from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, Candidates, Tell, without_evidence
+from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, Candidates, Tell
 from softcount.core.crossfit import HeldOut, folds
 from softcount.core.iterate import Stopping
 from softcount.core.journal import Journal, once
 from softcount.core.learn import has_closed_form
 from softcount.core.mixture import MixtureParams
-from softcount.core.patterns import take_rows
 from softcount.core.side_by_side import affordable_runs, passes_side_by_side, runs_at_once
 
-__all__ = ["FIRST_LOOK", "CrossFit", "cross_fit", "fold_passes"]
+__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "CrossFit", "cross_fit", "fold_passes"]
 
 N_FOLDS = 5
 N_REPEATS = 2
@@ -48,8 +47,7 @@ def fold_passes(candidates: Candidates, n_iter: int) -> int:
     if has_closed_form(candidates.informed, candidates.told):
         return max(1, math.floor(FOLD_SHARE * (n_iter + 1)))
     # Labels that leave a choice are learned from by EM as well, twice in every fold.
-    share = candidates.told.n_rows / candidates.rows.n_rows
-    return max(1, math.floor(FOLD_SHARE * (n_iter + 1) / (1.0 + 2.0 * share)))
+    return max(1, math.floor(FOLD_SHARE * (n_iter + 1) / (1.0 + 2.0 * candidates.told_share)))
 
 
 def cross_fit(
@@ -76,12 +74,7 @@ class CrossFit:
         self.names = names
         self._tell = tell
         rng = np.random.default_rng(0 if candidates.plan.seed is None else candidates.plan.seed)
-        n_labeled = candidates.n_labeled
-        codes = candidates.codes
-        if n_labeled > MOST_HELD_OUT:
-            considered = rng.choice(n_labeled, MOST_HELD_OUT, replace=False)
-            codes = np.full(n_labeled, -1, dtype=np.int32)
-            codes[considered] = candidates.codes[considered]
+        codes = candidates.some_codes(MOST_HELD_OUT, rng)
         n_repeats = N_REPEATS if np.count_nonzero(codes >= 0) < ENOUGH_ROWS else 1
         self.deals = [parts for parts in folds(codes, N_FOLDS, n_repeats, rng) if parts]
         self.at_once = self._folds_at_once()
@@ -187,8 +180,7 @@ class CrossFit:
         candidates = self.candidates
         scores: dict[str, list[FloatArray]] = {name: [] for name in self.names}
         for part, params in zip(held, fitted, strict=True):
-            rows = candidates.labeled[part]
-            blocks = without_evidence(tuple(take_rows(block, rows) for block in candidates.rows.blocks))
+            blocks = candidates.held_blocks(part)
             for name in self.names:
                 scores[name].append(candidates.log_posterior(params[name], blocks))
         return {name: np.concatenate(parts) for name, parts in scores.items()}

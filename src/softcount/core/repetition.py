@@ -21,7 +21,7 @@ import numpy as np
 from softcount._types import FloatArray
 from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
 
-__all__ = ["row_totals", "token_correlation", "with_evidence"]
+__all__ = ["correlation_from_sums", "repetition_sums", "row_totals", "token_correlation", "with_evidence"]
 
 #: Cells, or stored entries, looked at together.
 CELLS_AT_ONCE = 2**17
@@ -73,16 +73,25 @@ def token_correlation(
     weight : array of shape (n_rows,), optional
         Weight of each document.
     """
+    return correlation_from_sums(repetition_sums(total, square, weight), words)
+
+
+def repetition_sums(total: FloatArray, square: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """What the correlation needs of some documents: five weighted sums over them."""
     w = np.ones_like(total) if weight is None else weight
     long = (total >= 2.0) & (w > 0.0)
-    if not long.any():
-        return 0.0
     within = (square[long] - total[long]) / (total[long] * (total[long] - 1.0))
-    mean_within = float(np.average(within, weights=w[long]))
-    pairs = float(w @ total) ** 2 - float(w @ total**2)
-    if pairs <= 0.0:
+    return np.array([w[long] @ within, w[long].sum(), w @ total, w @ total**2, w @ square], dtype=np.float64)
+
+
+def correlation_from_sums(sums: FloatArray, words: FloatArray) -> float:
+    """The correlation from the sums over all documents and the weighted total of each word."""
+    within, n_long, n_words, squared_length, square = (float(value) for value in sums)
+    pairs = n_words**2 - squared_length
+    if n_long <= 0.0 or pairs <= 0.0:
         return 0.0
-    between = (float(words @ words) - float(w @ square)) / pairs
+    mean_within = within / n_long
+    between = (float(words @ words) - square) / pairs
     if not between < 1.0:
         return 0.0
     return float(np.clip((mean_within - between) / (1.0 - between), 0.0, 1.0))

@@ -18,12 +18,12 @@ from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.core.chunks import Chunk, Chunks, Rows
 from softcount.core.execute import Executor
 from softcount.core.hashing import Hash, content_hash, mixed, position_hash
-from softcount.core.joining import join_blocks, join_labels, take_labels, take_rows
+from softcount.core.joining import join_blocks, join_labels, join_weights, take_labels, take_rows
 from softcount.core.patterns import draw_salt, select_rows, some_rows
 from softcount.families.blocks import Block, DenseBlock
 from softcount.inputs.labels import Labels
 
-__all__ = ["Draw", "Sample", "Wanted", "draw_rows", "gather", "sample_rows", "some_rows_of"]
+__all__ = ["Draw", "Sample", "Wanted", "draw_rows", "fetch", "gather", "sample_rows", "some_rows_of"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,32 @@ def gather(executor: Executor, rows: Rows, positions: IntArray, weight: FloatArr
     rank = np.empty(positions.shape[0], dtype=np.int64)
     rank[order] = np.argsort(np.concatenate(found.rows), kind="stable")
     return select_rows(_like_rows(blocks, join_labels(found.labels), rows), rank, weight)
+
+
+@dataclass(frozen=True)
+class _Fetched:
+    """Some chunks, each with its position."""
+
+    chunks: tuple[Chunk, ...]
+
+    def __add__(self, other: _Fetched) -> _Fetched:
+        return _Fetched(self.chunks + other.chunks)
+
+
+def fetch(executor: Executor, rows: Rows) -> Chunks:
+    """All rows in memory, with their labels and weights."""
+    if isinstance(rows, Chunks):
+        return rows
+
+    def tally(lane: Sequence[Chunk]) -> _Fetched:
+        # Blocks of their own, for those of a chunk that has been counted are emptied.
+        return _Fetched(tuple(replace(c, blocks=tuple(b.rows(0, c.n_rows) for b in c.blocks)) for c in lane))
+
+    found = sorted(executor.reduce(tally, rows).chunks, key=lambda chunk: chunk.index)
+    blocks = tuple(join_blocks(parts) for parts in zip(*(chunk.blocks for chunk in found), strict=True))
+    labels = join_labels([chunk.labels for chunk in found])
+    weight = join_weights([chunk.weight for chunk in found], [chunk.n_rows for chunk in found])
+    return _like_rows(blocks, labels, rows).with_weight(weight)
 
 
 def _like_rows(blocks: tuple[Block, ...], labels: Labels | None, rows: Rows) -> Chunks:

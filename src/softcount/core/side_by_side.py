@@ -16,7 +16,7 @@ import numpy as np
 
 from softcount import kernels
 from softcount._types import FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks
+from softcount.core.chunks import Chunk, Chunks, Rows
 from softcount.core.execute import Executor
 from softcount.core.mixture import MixtureModel, MixtureParams, table_bytes
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
@@ -34,21 +34,51 @@ UNNOTICED_BYTES = 2**20
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Which run leaves which rows out, by the rows that some run leaves out alone: they are few.
+
+    Attributes
+    ----------
+    rows : integer array of shape (n_left_out,)
+        Ascending.
+    runs : integer array of shape (n_left_out,)
+    """
+
+    rows: IntArray
+    runs: IntArray
+
+    @classmethod
+    def of(cls, left_out: Sequence[IntArray]) -> LeftOut:
+        """From the rows that each run leaves out; no row twice."""
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *left_out])
+        runs = np.repeat(np.arange(len(left_out)), [part.size for part in left_out])
+        order = np.argsort(rows)
+        return cls(rows[order], runs[order])
+
+    def __getitem__(self, rows: slice) -> IntArray:
+        """The run that leaves each of these rows out, or -1."""
+        answer = np.full(rows.stop - rows.start, -1, dtype=np.int64)
+        low, high = np.searchsorted(self.rows, [rows.start, rows.stop])
+        answer[self.rows[low:high] - rows.start] = self.runs[low:high]
+        return answer
+
+
+@dataclass(frozen=True)
 class SideBySide(MixtureModel):
     """A model whose components are the classes of several runs, run after run.
 
     Attributes
     ----------
     n_runs : int
-    left_out_of : integer array of shape (n_rows,)
-        The run that leaves a labeled row out, or -1.
+    left_out_of : LeftOut
+        The run that leaves a labeled row out, or -1, by rows.
     """
 
     n_runs: int = 1
-    left_out_of: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64), compare=False, repr=False)
+    left_out_of: LeftOut = field(default_factory=lambda: LeftOut.of(()), compare=False, repr=False)
 
     @classmethod
-    def of(cls, model: MixtureModel, n_runs: int, left_out_of: IntArray) -> SideBySide:
+    def of(cls, model: MixtureModel, n_runs: int, left_out_of: LeftOut) -> SideBySide:
         """So many runs of ``model``."""
         classes = np.tile(np.arange(model.n_classes), n_runs)
         return cls(
@@ -122,7 +152,7 @@ class SideBySide(MixtureModel):
 def passes_side_by_side(
     model: MixtureModel,
     executor: Executor,
-    rows: Chunks,
+    rows: Rows,
     starts: Sequence[MixtureParams],
     *,
     left_out: Sequence[IntArray],
@@ -140,10 +170,7 @@ def passes_side_by_side(
         The labeled rows that each run leaves out; no row twice.
     n_passes : int
     """
-    left_out_of = np.full(rows.n_rows, -1, dtype=np.int64)
-    for run, places in enumerate(left_out):
-        left_out_of[places] = run
-    wide = SideBySide.of(model, len(starts), left_out_of)
+    wide = SideBySide.of(model, len(starts), LeftOut.of(left_out))
     params = wide.joined(starts)
     for _ in range(n_passes):
         counts = executor.reduce(partial(wide.tally, params), rows, counts_bytes=wide.counts_bytes())
@@ -151,10 +178,9 @@ def passes_side_by_side(
     return wide.parted(params)
 
 
-def runs_at_once(model: MixtureModel, rows: Chunks, n_runs: int) -> int:
+def runs_at_once(model: MixtureModel, rows: Rows, n_runs: int) -> int:
     """How many runs go side by side: one where the model or the labels do not allow it, few where tables are large."""
-    labels = rows.labels
-    if labels is None or labels.factors is not None or not model.has_single_components or model.temperature != 1.0:
+    if not rows.has_labels or rows.facts.n_partly > 0 or not model.has_single_components or model.temperature != 1.0:
         return 1
     if not all(_is_free(family, prior) for family, prior in zip(model.families, model.priors, strict=True)):
         return 1
@@ -162,10 +188,16 @@ def runs_at_once(model: MixtureModel, rows: Chunks, n_runs: int) -> int:
     return max(1, min(n_runs, SCORE_BYTES // score_bytes, affordable_runs(model, rows)))
 
 
-def affordable_runs(model: MixtureModel, rows: Chunks) -> int:
+def affordable_runs(model: MixtureModel, rows: Rows) -> int:
     """How many runs may keep their tables at a time, beside the rows."""
-    tables = table_bytes(model.families, rows.blocks, model.n_classes)
-    allowed = max(UNNOTICED_BYTES, int(TABLE_SHARE * sum(_bytes(block) for block in rows.blocks)))
+    tables = table_bytes(model.families, rows.layout, model.n_classes)
+    if isinstance(rows, Chunks):
+        n_bytes = float(sum(_bytes(block) for block in rows.blocks))
+    else:
+        # Rows that are not here are judged by the first of them.
+        first = rows[0]
+        n_bytes = sum(_bytes(block) for block in first.blocks) * rows.n_rows / max(first.n_rows, 1)
+    allowed = max(UNNOTICED_BYTES, int(TABLE_SHARE * n_bytes))
     return allowed // tables
 
 

@@ -16,13 +16,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.candidates import CANDIDATES, FULL, GIVEN, MARGINALS, Candidates, Tell, usable_rows
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, DistantRows, Rows
 from softcount.core.crossfit import HeldOut, brier
+from softcount.core.distant_candidates import DistantCandidates
 from softcount.core.execute import Executor
 from softcount.core.fold_fits import FIRST_LOOK, CrossFit, cross_fit, fold_passes
 from softcount.core.learn import Learned, Plan
@@ -65,15 +67,20 @@ class Choice:
     held_out: HeldOut | None
 
 
-def can_choose(model: MixtureModel, chunks: Chunks) -> bool:
+def can_choose(model: MixtureModel, chunks: Rows) -> bool:
     """Whether there is a choice: rows without a label, at least two classes, and labels for each of them."""
+    if isinstance(chunks, DistantRows):
+        facts = chunks.facts
+        some_open = facts.n_unlabeled > 0 and model.n_classes >= 2 and facts.support is not None
+        return some_open and bool((chunks.class_support(model.n_classes) > 0.0).all())
+    assert isinstance(chunks, Chunks)
     labels, usable = chunks.labels, usable_rows(chunks)
     if labels is None or model.n_classes < 2 or not (labels.is_unlabeled() & usable).any():
         return False
     return bool((labels.take(np.flatnonzero(usable)).class_support() > 0.0).all())
 
 
-def choose(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan, tell: Tell | None = None) -> Choice:
+def choose(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan, tell: Tell | None = None) -> Choice:
     """Fit, and decide how the rows without a label are used.
 
     All passes together cost at most about five times those of EM over all rows. Ctrl-C during EM keeps its last
@@ -88,8 +95,8 @@ def choose(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan, 
     tell : callable or None
         Is told how the comparison comes along.
     """
-    candidates = Candidates.prepare(model, executor, chunks, plan)
-    n_labeled, n_unlabeled, twice = candidates.n_labeled, int(candidates.unlabeled.size), candidates.every_class_twice
+    candidates = _candidates_on(chunks).prepare(model, executor, chunks, plan)
+    n_labeled, n_unlabeled, twice = candidates.n_known, candidates.n_unlabeled, candidates.every_class_twice
     folds = CrossFit(candidates, tell=tell)
     best, full = MARGINALS, None
     try:
@@ -123,11 +130,16 @@ def choose(model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan, 
 
 
 def held_out_as_given(
-    model: MixtureModel, executor: Executor, chunks: Chunks, plan: Plan, *, n_iter: int, tell: Tell | None = None
+    model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan, *, n_iter: int, tell: Tell | None = None
 ) -> HeldOut:
     """Cross-fitted log-posteriors of the labeled rows under the model as it is, for calibration."""
-    candidates = Candidates.as_given(model, executor, chunks, plan)
+    candidates = _candidates_on(chunks).as_given(model, executor, chunks, plan)
     return cross_fit(candidates, fold_passes(candidates, n_iter), (GIVEN,), tell)
+
+
+def _candidates_on(rows: Rows) -> Any:
+    """The class of candidates for rows in memory, or elsewhere."""
+    return DistantCandidates if isinstance(rows, DistantRows) else Candidates
 
 
 def lightest_good_candidate(held_out: HeldOut, cooling: dict[str, float], *, every_class_twice: bool) -> str:

@@ -12,7 +12,7 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration, fit_isotonic
 from softcount.core.candidates import FULL, GIVEN, NONE, row_lengths, usable_rows
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, Rows
 from softcount.core.crossfit import HeldOut, finite_log_posterior
 from softcount.core.execute import Executor
 from softcount.core.learn import Learned, Plan, learn
@@ -64,7 +64,7 @@ def check_choices(unlabeled_weight: Any, calibrate: str) -> None:
 def fit_with_choice(
     model: MixtureModel,
     executor: Executor,
-    chunks: Chunks,
+    chunks: Rows,
     plan: Plan,
     *,
     is_auto: bool,
@@ -107,16 +107,21 @@ def fit_with_choice(
     return Outcome(learned, _use_as_given(model, chunks), model.unlabeled_weight, None, calibration)
 
 
-def _use_as_given(model: MixtureModel, chunks: Chunks) -> str:
+def _use_as_given(model: MixtureModel, chunks: Rows) -> str:
     """What a given weight makes of the rows without a label: nothing with weight 0, or where there are none."""
+    if not isinstance(chunks, Chunks):
+        return FULL if chunks.facts.n_unlabeled > 0 and model.unlabeled_weight > 0.0 else NONE
     if chunks.labels is None:
         return FULL
     any_unlabeled = bool((chunks.labels.is_unlabeled() & usable_rows(chunks)).any())
     return FULL if any_unlabeled and model.unlabeled_weight > 0.0 else NONE
 
 
-def _check_rows_to_hold_out(chunks: Chunks, calibrate: str) -> None:
-    if chunks.labels is not None:
+def _check_rows_to_hold_out(chunks: Rows, calibrate: str) -> None:
+    if not isinstance(chunks, Chunks):
+        if chunks.facts.labeled is not None and chunks.facts.labeled.max(initial=0) >= 2:
+            return
+    elif chunks.labels is not None:
         known = (chunks.labels.codes >= 0) & usable_rows(chunks)
         if known.any() and np.bincount(chunks.labels.codes[known]).max() >= 2:
             return

@@ -13,16 +13,29 @@ from sklearn.utils import check_random_state
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, Rows
 from softcount.core.execute import Executor
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.patterns import find_patterns
+from softcount.core.sampling import fetch
 from softcount.core.start import params_from_resp
 from softcount.families.gaussian_full import MultivariateGaussian
 
-__all__ = ["adjusted", "given_parameters", "scikit_learn_starts"]
+__all__ = ["adjusted", "given_parameters", "rows_to_start_from", "scikit_learn_starts"]
+
+#: Rows that are fetched into memory to start from them as scikit-learn does.
+MOST_FETCHED = 2**14
 
 StartOf = Callable[[MixtureModel, Executor, Chunks], MixtureParams]
+
+
+def rows_to_start_from(executor: Executor, rows: Rows) -> Chunks | None:
+    """All rows in memory, or None where they are not there and too many to be fetched."""
+    if isinstance(rows, Chunks):
+        return rows
+    if rows.n_rows > MOST_FETCHED:
+        return None
+    return fetch(executor, rows)
 
 
 def scikit_learn_starts(

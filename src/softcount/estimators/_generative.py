@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from softcount import kernels
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunk, Chunks, chunk_rows, row_width, segment_chunks
+from softcount.core.chunks import Chunk, Chunks
 from softcount.core.evidence import (
     Contributions,
     LinearForm,
@@ -37,15 +36,19 @@ from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
 from softcount.estimators._fitting import journal_and_seed
 from softcount.estimators._given_start import params_of
+from softcount.estimators._grid import grid_for, rows_for
 from softcount.estimators._tables import names_of_columns
+from softcount.estimators.distant.face import AnswersInBatches
+from softcount.estimators.distant.sources import is_distant
+from softcount.estimators.distant.training import LearnsFromBatches
 from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
 
-__all__ = ["GenerativeEstimator", "grid_for"]
+__all__ = ["GenerativeEstimator"]
 
 
-class GenerativeEstimator(BaseEstimator):
+class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
     """A model of the rows and their classes, fitted by counting.
 
     Subclasses say how X becomes blocks (:meth:`_read_blocks`), which model to fit (:meth:`_make_model`) and which
@@ -95,7 +98,7 @@ class GenerativeEstimator(BaseEstimator):
         classes: NDArray[Any],
     ) -> Learned:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
+        chunks = rows_for(model, blocks, labels, weight)
         plan = self._plan()
         learned = learn(model, self._executor(), chunks, plan)
         warn_about(learned, type(self).__name__, plan.stopping)
@@ -118,6 +121,8 @@ class GenerativeEstimator(BaseEstimator):
     # ---- passes over rows after fitting
     def _rows(self, X: Any, labels: Labels | None = None, weight: FloatArray | None = None) -> Chunks:
         check_is_fitted(self, "params_")
+        if is_distant(X):
+            raise InputError("This question is answered for rows in memory alone. Ask it of a part of the rows.")
         blocks = self._read_blocks(X, reset=False)
         return Chunks(blocks, labels, weight, **grid_for(self.model_, blocks))
 
@@ -374,11 +379,3 @@ class GenerativeEstimator(BaseEstimator):
             members = np.flatnonzero(self.model_.groups == labels.index(label))
             components[rows] = members[draw_components(weights[members], rows.size, rng)]
         return components
-
-
-def grid_for(model: MixtureModel, layout: Sequence[Block]) -> dict[str, int]:
-    """How rows of this layout are cut into chunks and segments for the model."""
-    return {
-        "rows_per_chunk": chunk_rows(model.n_components, row_width(layout)),
-        "fewest_chunks": segment_chunks(model.counts_bytes()),
-    }

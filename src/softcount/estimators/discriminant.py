@@ -26,7 +26,7 @@ from softcount.core.patterns import select_rows
 from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp, start_counts
 from softcount.estimators._choosing import AUTO, Outcome, fit_with_choice
-from softcount.estimators._generative import grid_for
+from softcount.estimators._grid import rows_for
 from softcount.estimators._parameters import check_number, documented, read_class_prior
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
@@ -226,7 +226,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Outcome:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
+        chunks = rows_for(model, blocks, labels, weight)
         plan, executor = self._plan(), self._executor()
         labeled, by_class = look_at_labeled_rows(model, executor, chunks, with_shrinkage=self.shrinkage == "auto")
         prior = self._covariance_prior(labeled, by_class, iterates=not has_closed_form(model, chunks))

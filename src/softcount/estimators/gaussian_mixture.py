@@ -9,14 +9,19 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Rows
 from softcount.core.iterate import Step, Stopping
 from softcount.core.journal import number_for
 from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
 from softcount.estimators._fitting import journal_and_state, seed_of
-from softcount.estimators._gaussian_starts import adjusted, given_parameters, scikit_learn_starts
+from softcount.estimators._gaussian_starts import (
+    adjusted,
+    given_parameters,
+    rows_to_start_from,
+    scikit_learn_starts,
+)
 from softcount.estimators._parameters import check_number
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
 from softcount.estimators.mixture._base import BaseMixture
@@ -217,12 +222,15 @@ class GaussianMixture(BaseMixture):
         X = read_numbers(self, X, reset=reset, accept_sparse=False)
         if reset:
             check_magnitude(X, self._feature_names())
-            if X.shape[0] < 2:
-                raise InputError(
-                    f"Found array with {X.shape[0]} sample(s) (n_samples = {X.shape[0]}) while a minimum of 2 is "
-                    "required by GaussianMixture: one row has no variance."
-                )
         return (dense_block(X),)
+
+    def _check_size(self, n_rows: int) -> None:
+        if n_rows < 2:
+            raise InputError(
+                f"Found array with {n_rows} sample(s) (n_samples = {n_rows}) while a minimum of 2 is required by "
+                "GaussianMixture: one row has no variance."
+            )
+        super()._check_size(n_rows)
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (FAMILIES[self.covariance_type],)
@@ -236,8 +244,8 @@ class GaussianMixture(BaseMixture):
         return (replace(prior, smoothing=0.0, floor=float(self.reg_covar)),)
 
     # ---- starts
-    def _plan_for(self, chunks: Chunks) -> Plan:
-        total = float(chunks.n_rows if chunks.weight is None else chunks.weight.sum())
+    def _plan_for(self, chunks: Rows) -> Plan:
+        total = chunks.total_weight
         journal, random_state = journal_and_state(self)
         random_state = number_for(journal.part("number"), random_state)
         rule = Stopping if self.accelerate or self.annealing else StoppingAsScikitLearn
@@ -255,13 +263,16 @@ class GaussianMixture(BaseMixture):
             journal=journal,
         )
 
-    def _starts(self, chunks: Chunks, random_state: Any) -> Any:
+    def _starts(self, chunks: Rows, random_state: Any) -> Any:
         if self.warm_start and hasattr(self, "params_"):
             return self.params_
         if self.weights_init is not None and self.means_init is not None and self.precisions_init is not None:
             return [given_parameters(self.covariance_type)]
         kind = INIT_PARAMS[self.init_params]
-        alike = scikit_learn_starts(self.init_params, chunks, self.n_components, self.n_init, random_state)
+        few = rows_to_start_from(self._executor(), chunks)
+        if few is None:
+            return kind
+        alike = scikit_learn_starts(self.init_params, few, self.n_components, self.n_init, random_state)
         return kind if alike is None else alike
 
     def _adjust(self, model: MixtureModel, params: MixtureParams) -> MixtureParams:

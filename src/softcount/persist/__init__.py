@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     document, arrays = read_container(path)
     version = document.get("format")
-    if not isinstance(version, int) or not 1 <= version <= FORMAT:
+    if type(version) is not int or not 1 <= version <= FORMAT:
         raise InputError(
             f"{os.fspath(path)!r} has the format {version!r}; this version of softcount reads formats 1 to {FORMAT}. "
             "Upgrade softcount to read it."

@@ -23,8 +23,10 @@ from softcount.persist.tree import Arrays
 
 __all__ = ["read_container", "write_container"]
 
-#: The longest header that is read: the tree of a model with a million words is below this.
-LONGEST_HEADER = 256 * 2**20
+#: The longest header that is written and read, and the most values in it: arrays, the words of texts among them, are
+#: no part of it, and a column of a million categories stays below. More would take long to parse, and much memory.
+LONGEST_HEADER = 64 * 2**20
+MOST_VALUES = 3_000_000
 MOST_ARRAYS = 100_000
 
 _TYPES = {
@@ -57,6 +59,11 @@ def write_container(path: str | os.PathLike[str], tree: Any, arrays: Arrays) -> 
         place += array.nbytes
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_HEADER or _values_in(text) > MOST_VALUES:
+        raise InputError(
+            f"The model has {_values_in(text):,} values beside its arrays, in {len(text):,} bytes; a model file holds "
+            f"at most {MOST_VALUES:,} in {LONGEST_HEADER:,}. Merge rare categories, or read the column as text."
+        )
     with whole_file(path) as file:
         file.write(struct.pack("<Q", len(text)))
         file.write(text)
@@ -89,7 +96,18 @@ def read_container(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
     return tree, arrays
 
 
+def _values_in(text: bytes) -> int:
+    """At least as many values as a JSON text holds, without parsing it."""
+    return text.count(b",") + text.count(b"{") + text.count(b"[")
+
+
 def _parse(text: bytes, path: Any) -> dict[str, Any]:
+    if _values_in(text) > MOST_VALUES:
+        raise InputError(
+            f"{os.fspath(path)!r} is no sound softcount model: its header may hold {_values_in(text):,} values; a "
+            f"model has at most {MOST_VALUES:,}."
+        )
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):

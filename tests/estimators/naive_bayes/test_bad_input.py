@@ -72,7 +72,7 @@ REFUSED = [
     Bad("rows of different lengths", DENSE, lambda c, X, y: fit(c, [[1, 0], [1]], [0, 1]), r"inhomogeneous|2D array"),
     Bad("a dictionary", ALL, lambda c, X, y: fit(c, {"a": 1}, [0]), r"2D array|dict"),
     Bad("nothing at all", ALL, lambda c, X, y: fit(c, None, y), r"NoneType|None|2D array|requires"),
-    Bad("a text", ALL, lambda c, X, y: fit(c, "rows", [0]), r"2D array|str"),
+    Bad("a text", ALL, lambda c, X, y: fit(c, "rows", [0]), r"There is no file or folder rows"),
     Bad("no rows", ALL, lambda c, X, y: fit(c, X[:0], y[:0]), r"0 sample\(s\)"),
     Bad("no columns", ALL, lambda c, X, y: fit(c, X[:, :0], y), r"0 feature\(s\)"),
     # ---- X when predicting

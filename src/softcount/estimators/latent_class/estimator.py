@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, Rows
 from softcount.core.components import boundary_probabilities
 from softcount.core.goodness import (
     MOST_CELLS,
@@ -232,12 +232,13 @@ class LatentClass(CovariateRows, BaseMixture):
             )
         return replace(learned, notes=tuple(notes))
 
-    def _look_at(self, learned: Learned, chunks: Chunks, names: list[Any]) -> None:
+    def _look_at(self, learned: Learned, chunks: Rows, names: list[Any]) -> None:
         """What is worth keeping of the training rows, while they are at hand."""
         super()._look_at(learned, chunks, names)
         model, params = learned.model, learned.fit.params
         self.goodness_ = None
-        if all(isinstance(family, Categorical) for family in model.families):
+        # Rows that are not in memory have a table of counts only where the different ones are few.
+        if isinstance(chunks, Chunks) and all(isinstance(family, Categorical) for family in model.families):
             self.goodness_ = goodness_of_fit(category_table(model, params, chunks), model.n_parameters(params))
         self.n_boundary_ = boundary_probabilities(model, params)
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, Rows
 from softcount.core.classification import Classification, classify, information_criteria
 from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
 from softcount.core.information import uncertainty
@@ -24,8 +24,10 @@ from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
 from softcount.core.progress import note_printer, step_printer, stoppable
 from softcount.estimators._fitting import journal_and_seed, one_fit, seed_of
-from softcount.estimators._generative import GenerativeEstimator, grid_for
+from softcount.estimators._generative import GenerativeEstimator
+from softcount.estimators._grid import rows_for
 from softcount.estimators._parameters import read_class_prior
+from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
 from softcount.estimators.mixture._checks import check_search, data_notes
 from softcount.estimators.mixture.description import (
     ParameterRow,
@@ -74,7 +76,8 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; NaN marks a missing cell, which is left out of the likelihood.
+            Rows; NaN marks a missing cell, which is left out of the likelihood. Or rows that are not in memory: a
+            Parquet file or folder, an Arrow dataset, a mapped array, batches, or a Dask collection.
         y : array-like of shape (n_samples,) or (n_samples, n_components), optional
             What is known about the rows' components: labels, some or all missing (NaN, None, ``missing_label``), sets
             of candidates, or rows of probabilities. Labels are never overwritten; each becomes a component.
@@ -87,25 +90,34 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         """
         with one_fit(self):
             self._check_parameters()
-            blocks = self._read_blocks(X, reset=True)
-            n_rows = blocks[0].n_rows
-            weight = read_weights(sample_weight, n_rows)
-            if weight is not None and not weight.any():
-                raise InputError("All sample weights are zero, so there is nothing to learn from.")
-            if n_rows < self.n_components:
-                raise InputError(
-                    f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
-                    f"n_samples = {n_rows}"
-                )
-            labels, names = self._read_labels(y, n_rows)
+            blocks, labels, weight, names = self._read_training(X, y, sample_weight)
             learned = self._learn(blocks, labels, weight, names)
             self.component_names_ = names
             return self._keep(learned)
 
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels | None, Any, NDArray[Any]]:
+        if lies_elsewhere(X):
+            blocks, labels, names = distant_blocks(self, X, y, sample_weight)
+            self._check_size(blocks.n_rows)
+            return blocks, labels, None, names
+        rows = self._read_blocks(X, reset=True)
+        weight = read_weights(sample_weight, rows[0].n_rows)
+        if weight is not None and not weight.any():
+            raise InputError("All sample weights are zero, so there is nothing to learn from.")
+        self._check_size(rows[0].n_rows)
+        labels, names = self._read_labels(y, rows[0].n_rows)
+        return rows, labels, weight, names
+
+    def _check_size(self, n_rows: int) -> None:
+        if n_rows < self.n_components:
+            raise InputError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}"
+            )
+
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NDArray[Any]:
         """Fit, and the component of each row; that of a labeled row is its label's."""
-        self.fit(X, y, sample_weight=sample_weight)
-        return self.predict(X) if y is None else np.asarray(self.responsibilities(X, y).argmax(axis=1))
+        fitted = self.fit(X, y, sample_weight=sample_weight)
+        return fitted.predict(X) if y is None else np.asarray(fitted.responsibilities(X, y).argmax(axis=1))
 
     def _check_parameters(self) -> None:
         """Refuse parameters no fit can use, before anything is read."""
@@ -117,10 +129,10 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         if y is None:
             return None, np.arange(n_components)
         try:
-            return self._labels_of(y, n_rows, None, n_components)
+            return self._labels_of(y, n_rows, n_components)
         except InputError:
             # Either more classes than components, or something that no labels can be, which is refused once more.
-            known, names = self._labels_of(y, n_rows, None, None)
+            known, names = self._labels_of(y, n_rows, None)
             if names.shape[0] <= n_components:
                 raise
         warnings.warn(
@@ -131,20 +143,18 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         )
         return known, names
 
-    def _labels_of(self, y: Any, n_rows: int, classes: Any, n_classes: int | None) -> tuple[Labels, NDArray[Any]]:
+    def _labels_of(self, y: Any, n_rows: int, n_classes: int | None) -> tuple[Labels, NDArray[Any]]:
         return read_labels(
             y,
             n_rows,
             missing_label=self.missing_label,
-            classes=classes,
             n_classes=n_classes,
             soft_labels=self.soft_labels,
             estimator=type(self).__name__,
-            in_order=classes is not None,
         )
 
     def _labels_for(self, y: Any, n_rows: int) -> Labels | None:
-        return self._labels_of(y, n_rows, self.component_names_, None)[0]
+        return self._labels_in(self.component_names_, y, n_rows)
 
     def _plan(self) -> Plan:
         init = self.init
@@ -168,14 +178,12 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             **journal_and_seed(self),
         )
 
-    def _plan_for(self, chunks: Chunks) -> Plan:
+    def _plan_for(self, chunks: Rows) -> Plan:
         """How to search on these rows."""
         return self._plan()
 
     def _n_final(self) -> int:
-        if self.n_final is not None:
-            return int(self.n_final)
-        return max(FEWEST_FINAL, int(self.n_init) // 4)
+        return max(FEWEST_FINAL, int(self.n_init) // 4) if self.n_final is None else int(self.n_final)
 
     def _learn(
         self,
@@ -185,7 +193,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         classes: NDArray[Any],
     ) -> Learned:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
+        chunks = rows_for(model, blocks, labels, weight)
         plan = self._plan_for(chunks)
         plan = replace(plan, on_step=stoppable(plan.on_step, self._stopped))
         learned = learn(model, self._executor(), chunks, plan)
@@ -201,12 +209,12 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         warn_about(learned, name, plan.stopping)
         return learned
 
-    def _look_at(self, learned: Learned, chunks: Chunks, names: list[Any]) -> None:
+    def _look_at(self, learned: Learned, chunks: Rows, names: list[Any]) -> None:
         """What is worth keeping of the training rows, while they are at hand."""
         self.classification_, self.log_likelihood_ = classify(
             learned.model, learned.fit.params, self._executor(), chunks, names
         )
-        self._n_rows = float(chunks.n_rows if chunks.weight is None else chunks.weight.sum())
+        self._n_rows = chunks.total_weight
 
     def _settled(self, learned: Learned, labels: Labels | None, names: NDArray[Any]) -> Learned:
         """The fit with its components in order, and with notes about those that need one."""
@@ -315,9 +323,8 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             Weight of each row.
         """
         check_is_fitted(self, "params_")
-        found, log_likelihood = self.classification_, self.log_likelihood_
-        if X is not None:
-            found, log_likelihood = self._classified(X, sample_weight)
+        kept = (self.classification_, self.log_likelihood_)
+        found, log_likelihood = kept if X is None else self._classified(X, sample_weight)
         return information_criteria(log_likelihood, self.n_parameters_, found.n_rows, found.entropy)
 
     def standard_errors(

@@ -48,7 +48,9 @@ def data_notes(learned: Learned, blocks: Sequence[Block], names: Sequence[str], 
     notes, start = [], 0
     silent: list[str] = []
     for block in blocks:
-        if isinstance(block, CodesBlock):
+        if block.n_rows == 0:  # the layout of rows that are not in memory
+            pass
+        elif isinstance(block, CodesBlock):
             silent += [names[start + int(j)] for j in np.flatnonzero((block.codes < 0).all(axis=0))]
         elif isinstance(block, DenseBlock) and block.missing is not None:
             silent += [names[start + int(j)] for j in np.flatnonzero(block.missing.all(axis=0))]

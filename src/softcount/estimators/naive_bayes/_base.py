@@ -27,8 +27,10 @@ from softcount.core.start import labeled_resp
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
 from softcount.estimators._fitting import one_fit, seed_of
-from softcount.estimators._generative import GenerativeEstimator, grid_for
+from softcount.estimators._generative import GenerativeEstimator
+from softcount.estimators._grid import grid_for, rows_for
 from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
+from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.inputs.labels import Labels, read_classes, read_labels
@@ -49,11 +51,12 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; NaN marks a missing cell, which is left out of the likelihood.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Rows; NaN marks a missing cell, which is left out of the likelihood. Or rows that are not in memory: a
+            Parquet file or folder, an Arrow dataset, a mapped array, batches, or a Dask collection.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes), or the name of a column, optional
             Labels; NaN, None, ``pd.NA`` or ``missing_label`` mark missing ones, a set holds candidate classes, a matrix
             rows of class probabilities (see ``soft_labels``). Known labels are never overwritten.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or the name of a column, optional
             Weight of each row; a weight of k counts like k copies of the row.
 
         Returns
@@ -62,16 +65,25 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         """
         with one_fit(self):
             self._check_parameters()
-            blocks = self._read_training_rows(X)
-            labels, classes = self._read_labels(y, blocks[0].n_rows)
-            weight = read_weights(sample_weight, blocks[0].n_rows)
-            if weight is not None and not weight.any():
-                raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
+            blocks, labels, weight, classes = self._read_training(X, y, sample_weight)
             outcome = self._fit_with_choice(blocks, labels, weight, classes)
             self.classes_ = classes
             self.unlabeled_use_, self.unlabeled_weight_ = outcome.use, outcome.weight
             self.unlabeled_verdict_, self.calibration_ = outcome.verdict, outcome.calibration
             return self._keep(outcome.learned)
+
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None, Any]:
+        """Blocks, labels, weights and classes; of rows that are not in memory, what stands for them."""
+        if lies_elsewhere(X):
+            elsewhere, seen, classes = distant_blocks(self, X, y, sample_weight)
+            assert seen is not None
+            return elsewhere, seen, None, classes
+        blocks = self._read_training_rows(X)
+        labels, classes = self._read_labels(y, blocks[0].n_rows)
+        weight = read_weights(sample_weight, blocks[0].n_rows)
+        if weight is not None and not weight.any():
+            raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
+        return blocks, labels, weight, classes
 
     def _read_training_rows(self, X: Any) -> tuple[Block, ...]:
         """X for ``fit``; checks that counting makes anyway may be left to :meth:`_fit_with_choice`."""
@@ -81,7 +93,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Outcome:
         model = self._make_model(blocks, classes)
-        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
+        chunks = rows_for(model, blocks, labels, weight)
         plan = self._plan()
         is_auto = self.unlabeled_weight == AUTO
         tell = note_printer(type(self).__name__, self.verbose)
@@ -103,16 +115,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         )
 
     def _labels_for(self, y: Any, n_rows: int) -> Labels | None:
-        labels, _ = read_labels(
-            y,
-            n_rows,
-            missing_label=self.missing_label,
-            classes=self.classes_,
-            soft_labels=self.soft_labels,
-            estimator=type(self).__name__,
-            in_order=True,
-        )
-        return labels
+        return self._labels_in(self.classes_, y, n_rows)
 
     def _check_parameters(self) -> None:
         """Refuse parameters no fit can use, before anything is read."""
@@ -192,15 +195,7 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         names = self._first_classes(classes) if first else self._same_classes(classes)
         self._check_parameters()
         blocks = self._read_blocks(X, reset=first)
-        labels, _ = read_labels(
-            y,
-            blocks[0].n_rows,
-            missing_label=self.missing_label,
-            classes=names,
-            soft_labels=self.soft_labels,
-            estimator=type(self).__name__,
-            in_order=True,
-        )
+        labels = self._labels_in(names, y, blocks[0].n_rows)
         weight = read_weights(sample_weight, blocks[0].n_rows)
         model = self._make_model(blocks, names)
         if not model.has_single_components:

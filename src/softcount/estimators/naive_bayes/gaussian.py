@@ -15,6 +15,7 @@ from softcount.core.mixture import CLASSES
 from softcount.estimators._choosing import Outcome
 from softcount.estimators._parameters import check_number, documented, read_class_prior
 from softcount.estimators._tables import check_finite, check_magnitude, dense_block, in_range, read_numbers
+from softcount.estimators.distant.training import DistantBlocks
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
 from softcount.families.blocks import Block, DenseBlock
 from softcount.families.columns import ColumnFamily
@@ -132,6 +133,8 @@ class GaussianNB(BaseNaiveBayes):
     def _fit_with_choice(
         self, blocks: tuple[Block, ...], labels: Labels, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Outcome:
+        if isinstance(blocks, DistantBlocks):
+            return super()._fit_with_choice(blocks, labels, weight, classes)
         block: Any = blocks[0]
         X = block.values
         if not labels.all_known() or self.calibrate not in ("auto", "none"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from softcount.estimators._tables import (
     read_codes,
     read_numbers,
 )
+from softcount.estimators.distant.surveys import check_same_columns
 from softcount.families.blocks import Block, CodesBlock
 from softcount.families.categorical import Categorical
 from softcount.families.columns import ColumnFamily
@@ -23,6 +25,20 @@ __all__ = ["UNKNOWN", "CodeRows"]
 #: Columns with more values than this need at least one row for every hundred of them.
 LARGEST_TABLE = 10**7
 UNKNOWN = ("ignore", "error", "smooth")
+
+
+@dataclass(frozen=True)
+class CodesSurvey:
+    """The largest code of every column in some rows, and the type that holds them."""
+
+    names: tuple[Any, ...] | None
+    largest: IntArray
+    dtype: Any
+
+    def __add__(self, other: CodesSurvey) -> CodesSurvey:
+        check_same_columns((self.names, self.largest.size), (other.names, other.largest.size))
+        largest = np.maximum(self.largest, other.largest)
+        return CodesSurvey(self.names, largest, np.result_type(self.dtype, other.dtype))
 
 
 class CodeRows(GenerativeEstimator):
@@ -51,6 +67,26 @@ class CodeRows(GenerativeEstimator):
             family = Categorical(tuple(n_values.tolist()), self.handle_unknown == "smooth")
             self._counted_family = family
         return (CodesBlock(codes, family.offsets),)
+
+    # ---- rows that come in batches
+    def _survey_columns(self, X: Any) -> CodesSurvey:
+        X = read_numbers(self, X, reset=True, accept_sparse=False)
+        codes, largest = read_codes(X, self._feature_names, type(self).__name__)
+        names = getattr(self, "feature_names_in_", None)
+        return CodesSurvey(None if names is None else tuple(names.tolist()), largest, codes.dtype)
+
+    def _settle_columns(self, found: CodesSurvey, n_rows: int) -> tuple[tuple[Block, ...], float]:
+        self._settle_names(found.names, found.largest.size)
+        n_values = self._count_values(found.largest, n_rows)
+        self._counted_family = Categorical(tuple(n_values.tolist()), self.handle_unknown == "smooth")
+        layout = CodesBlock(np.empty((0, n_values.size), dtype=found.dtype), self._counted_family.offsets)
+        return (layout,), float(n_values.size)
+
+    def _read_batch(self, X: Any, layout: tuple[Block, ...]) -> tuple[Block, ...]:
+        X = read_numbers(self, X, reset=False, accept_sparse=False)
+        codes, _ = read_codes(X, self._feature_names, type(self).__name__)
+        shown: Any = layout[0]
+        return (CodesBlock(codes.astype(shown.codes.dtype, copy=False), shown.offsets),)
 
     #: Whether rows are being read to be counted (then new values are learned) rather than to be scored.
     _is_counting = False

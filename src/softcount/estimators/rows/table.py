@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softcount._errors import InputError
+from softcount.core.chunks import row_width
 from softcount.estimators._columns import TablePlan, plan_table
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._tables import (
@@ -20,6 +22,7 @@ from softcount.estimators._tables import (
     sparse_block,
     without_duplicates,
 )
+from softcount.estimators.distant.surveys import BlockSurvey, check_same_columns, like_layout
 from softcount.estimators.rows.codes import UNKNOWN
 from softcount.families import FAMILIES
 from softcount.families.blocks import Block
@@ -27,11 +30,33 @@ from softcount.families.categorical import Categorical
 from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.families.moment_prior import MomentPrior
 from softcount.families.normal_priors import table_counts
+from softcount.inputs.batches import at
+from softcount.inputs.column_survey import ColumnSurvey, as_kind, short_columns
 from softcount.inputs.columns import Column, is_table, read_columns
 
 __all__ = ["TableRows"]
 
 SPARSE_FAMILIES = ("bernoulli", "multinomial", "poisson")
+
+
+@dataclass(frozen=True)
+class TableSurvey:
+    """The columns of some rows of a table; or a sparse table of one family."""
+
+    names: tuple[Any, ...] | None
+    columns: tuple[ColumnSurvey, ...]
+    backend: str
+    sparse: BlockSurvey | None = None
+    all_ones: bool = True
+
+    def __add__(self, other: TableSurvey) -> TableSurvey:
+        if (self.sparse is None) != (other.sparse is None):
+            raise InputError("Some batches are sparse and others dense. Give all of them in one form.")
+        if self.sparse is not None and other.sparse is not None:
+            check_same_columns((None, self.sparse.n_columns), (None, other.sparse.n_columns))
+            return replace(self, sparse=self.sparse + other.sparse, all_ones=self.all_ones and other.all_ones)
+        check_same_columns((self.names, len(self.columns)), (other.names, len(other.columns)))
+        return replace(self, columns=tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)))
 
 
 class TableRows(GenerativeEstimator):
@@ -67,6 +92,50 @@ class TableRows(GenerativeEstimator):
         elif self._is_counting:
             self._plan_table = self._plan_table.widened(columns)
         return self._plan_table.blocks(columns, self.handle_unknown)
+
+    # ---- rows that come in batches
+    def _survey_columns(self, X: Any) -> TableSurvey:
+        if is_sparse(X):
+            X = without_duplicates(read_numbers(self, X, reset=True))
+            block = BlockSurvey.of(sparse_block(X))
+            return TableSurvey(None, (), "", replace(block, dtype=X.dtype), bool((X.data == 1).all()))
+        columns = self._read_table(X, reset=True)
+        wanted = self._all_values_wanted([column.name for column in columns])
+        surveys = tuple(ColumnSurvey.of(c, keeps_all=c.name in wanted) for c in columns)
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(names.tolist())
+        return TableSurvey(names, surveys, getattr(self, "_backend_name", ""))
+
+    def _all_values_wanted(self, names: list[str]) -> set[str]:
+        """Columns that are asked to be categorical: all of their values have to be known, however many."""
+        asked = self.families
+        if isinstance(asked, Mapping):
+            asked = [asked.get(name) for name in names]
+        elif asked is None or isinstance(asked, (str, ColumnFamily)):
+            asked = [asked] * len(names)
+        found = zip(names, asked, strict=False)
+        return {name for name, family in found if family == "categorical" or isinstance(family, Categorical)}
+
+    def _settle_columns(self, found: TableSurvey, n_rows: int) -> tuple[tuple[Block, ...], float]:
+        if found.sparse is not None:
+            self._settle_names(None, found.sparse.n_columns)
+            self._sparse_family = self._sparse_family_for(all_ones=found.all_ones)
+            self._plan_table = TablePlan(())
+            return (found.sparse.layout(),), found.sparse.width(n_rows)
+        self._settle_names(found.names, len(found.columns))
+        if found.backend:
+            self._backend_name = found.backend
+        with at("a short table that holds the different values of every column"):
+            blocks = self._lay_out(short_columns(found.columns), reset=True)
+        return tuple(block.rows(0, 0) for block in blocks), row_width(blocks)
+
+    def _read_batch(self, X: Any, layout: tuple[Block, ...]) -> tuple[Block, ...]:
+        if is_sparse(X):
+            return super()._read_batch(X, layout)
+        kinds = {plan.name: plan.kind for plan in self._plan_table.columns}
+        columns = [as_kind(c, kinds.get(c.name, c.kind)) for c in self._read_table(X, reset=False)]
+        blocks = self._lay_out(columns, reset=False)
+        return tuple(like_layout(block, shown) for block, shown in zip(blocks, layout, strict=True))
 
     def _asked_families(self, columns: list[Column]) -> Any:
         """Families the user asked for, by column; those of the others are inferred."""
@@ -117,15 +186,7 @@ class TableRows(GenerativeEstimator):
         X = read_numbers(self, X, reset=reset)
         X = without_duplicates(X if is_sparse(X) else csr_array(X))
         if reset:
-            asked = self.families
-            if asked is None:
-                asked = "bernoulli" if bool((X.data == 1).all()) else "multinomial"
-            if asked not in SPARSE_FAMILIES:
-                raise InputError(
-                    f"X is sparse, and families is {asked!r}; sparse columns can be one of {SPARSE_FAMILIES}, the same "
-                    "for all. Use a dense table for other families."
-                )
-            self._sparse_family = asked
+            self._sparse_family = self._sparse_family_for(all_ones=bool((X.data == 1).all()))
             self._plan_table = TablePlan(())
         elif self._sparse_family is None:
             raise InputError("The model was fitted to a dense table, but X is sparse. Use X.toarray().")
@@ -139,6 +200,17 @@ class TableRows(GenerativeEstimator):
                 f"{family.name} column holds {family.support}."
             )
         return (sparse_block(X, binary=self._sparse_family == "bernoulli"),)
+
+    def _sparse_family_for(self, *, all_ones: bool) -> str:
+        asked = self.families
+        if asked is None:
+            asked = "bernoulli" if all_ones else "multinomial"
+        if asked not in SPARSE_FAMILIES:
+            raise InputError(
+                f"X is sparse, and families is {asked!r}; sparse columns can be one of {SPARSE_FAMILIES}, the same "
+                "for all. Use a dense table for other families."
+            )
+        return str(asked)
 
     def _check_unknown(self) -> None:
         if self.handle_unknown not in UNKNOWN:

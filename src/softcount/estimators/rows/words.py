@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from softcount._errors import InputError
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._tables import (
     check_counts,
@@ -15,6 +17,7 @@ from softcount.estimators._tables import (
     sparse_block,
 )
 from softcount.estimators._word_ids import is_nested, is_ragged, word_ids_to_counts
+from softcount.estimators.distant.surveys import RowsSurvey
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
 from softcount.families.multinomial import Multinomial
@@ -35,6 +38,20 @@ class WordRows(GenerativeEstimator):
             self._reads_word_ids = reads_word_ids
             self._mean_length = _mean_length(X)
         return (sparse_block(X) if is_sparse(X) else dense_block(X),)
+
+    def _survey_columns(self, X: Any) -> RowsSurvey:
+        if is_ragged(X):
+            raise InputError(
+                "Lists of word ids in batches say nothing of how many words there are. Give batches of counts, sparse "
+                "ones for example."
+            )
+        found: RowsSurvey = super()._survey_columns(X)
+        return replace(found, total=self._mean_length * int(X.shape[0]))
+
+    def _settle_columns(self, found: RowsSurvey, n_rows: int) -> tuple[tuple[Block, ...], float]:
+        self._mean_length = found.total / max(n_rows, 1)
+        self._reads_word_ids = False
+        return super()._settle_columns(found, n_rows)
 
     #: Whether documents were given as lists of word ids, so that lists are read as such from then on.
     _reads_word_ids = False

@@ -1,0 +1,241 @@
+"""Dask collections as rows of a fit, and lazy answers about them.
+
+A collection is taken apart into its partitions, which stay where they are. Looks at them come back as surveys, which
+are small; the rows they become stay on the workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softcount._errors import InputError
+from softcount.core.cluster_rows import ClusterRows, lay_out
+from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
+from softcount.core.facts import Facts
+from softcount.core.streamed import Piece
+from softcount.estimators.distant.sources import settle
+from softcount.estimators.distant.surveys import Survey
+from softcount.estimators.distant.training import BatchReader, DistantBlocks, blank, survey_batch, weights_of
+from softcount.families.blocks import Block
+from softcount.inputs.batches import Batch, BatchesSource, at
+from softcount.inputs.labels import Labels
+
+__all__ = ["cluster_blocks", "lazy_answers", "measured"]
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """The parts of a collection, with their labels and weights.
+
+    Attributes
+    ----------
+    parts : list of tuple
+        Number, rows, labels and weights of each; the latter are delayed, values, or None.
+    sizes : list of int or None
+        Rows of each part, where they are known.
+    columns : tuple
+        Names of the columns that hold labels and weights, and of those to keep; None where there is nothing to say.
+    """
+
+    parts: list[tuple[Any, ...]]
+    sizes: list[int] | None
+    columns: tuple[Any, Any, Any]
+
+    @classmethod
+    def of(cls, X: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> Partitions:
+        """The parts of a Dask array, a Dask data frame, or a list of delayed parts."""
+        rows, sizes = _delayed_rows(X)
+        y_name, weight_name = (value if isinstance(value, str) else None for value in (y, weight))
+        beside = [
+            [None] * len(rows) if value is None or isinstance(value, str) else _delayed_beside(name, value, rows, sizes)
+            for name, value in (("y", y), ("sample_weight", weight))
+        ]
+        parts = [(number, *part) for number, part in enumerate(zip(rows, *beside, strict=True))]
+        return cls(parts, sizes, (y_name, weight_name, None if features is None else tuple(features)))
+
+
+def _delayed_rows(X: Any) -> tuple[list[Any], list[int] | None]:
+    if isinstance(X, (list, tuple)):
+        return list(X), None
+    if not hasattr(X, "chunks"):
+        if not hasattr(X, "to_delayed"):  # one delayed part
+            return [X], None
+        return list(X.to_delayed()), None
+    if X.ndim != 2:
+        raise InputError(f"Expected 2D array, got {X.ndim}D array instead: X is a Dask array of shape {X.shape}.")
+    if len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    sizes = None if any(np.isnan(n) for n in X.chunks[0]) else [int(n) for n in X.chunks[0]]
+    return [row[0] for row in X.to_delayed()], sizes
+
+
+def _delayed_beside(name: str, values: Any, rows: list[Any], sizes: list[int] | None) -> list[Any]:
+    """Labels or weights in parts that go with the parts of X."""
+    if hasattr(values, "chunks"):
+        if sizes is not None and not any(np.isnan(n) for n in values.chunks[0]):
+            if sum(values.chunks[0]) != sum(sizes):
+                raise InputError(f"X has {sum(sizes)} rows, but {name} has {sum(values.chunks[0])} entries.")
+            values = values.rechunk((tuple(sizes), *[-1] * (values.ndim - 1)))
+        parts = list(values.to_delayed().reshape(len(values.chunks[0]), -1)[:, 0])
+    elif hasattr(values, "to_delayed"):
+        parts = list(values.to_delayed())
+    elif isinstance(values, (list, tuple)) and values and hasattr(values[0], "__dask_graph__"):
+        parts = list(values)
+    elif sizes is not None:
+        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+        if array.shape[0] != sum(sizes):
+            raise InputError(f"X has {sum(sizes)} rows, but {name} has {array.shape[0]} entries.")
+        parts = np.split(array, np.cumsum(sizes)[:-1])
+    else:
+        raise InputError(f"How long the parts of X are is not known, so {name} has to be a Dask collection too.")
+    if len(parts) != len(rows):
+        raise InputError(f"X is in {len(rows)} parts, but {name} in {len(parts)}. Give both the same partitions.")
+    return parts
+
+
+def _run(number: int, X: Any, y: Any, weight: Any, job: _Job) -> Any:
+    """Do a job with one part, where it is; parts without rows are None."""
+    y_name, weight_name, features = job.columns
+    given: Any = X if y is None and weight is None else (X, y, weight)
+    source = BatchesSource([given], y_name, weight_name, features)
+    batch = next(source.batches(0), None)
+    if batch is None:
+        return job.of(None)
+    place = f"partition {number}"
+    return job.of(Batch(whole(batch.X), whole(batch.y), whole(batch.weight), place))
+
+
+def whole(values: Any) -> Any:
+    """Arrays that begin where numbers may: those that came over the network begin anywhere, which kernels refuse."""
+    if isinstance(values, np.ndarray):
+        return np.require(values, requirements="A")
+    if hasattr(values, "indptr") and hasattr(values, "indices"):
+        arrays = tuple(np.require(a, requirements="A") for a in (values.data, values.indices, values.indptr))
+        return type(values)(arrays, shape=values.shape, copy=False)
+    return values
+
+
+# ---- what workers do
+@dataclass(frozen=True)
+class _Job:
+    """Something to do with every part.
+
+    Attributes
+    ----------
+    columns : tuple
+        Names of the columns that hold labels and weights, and of those to keep.
+    """
+
+    columns: tuple[Any, Any, Any]
+
+    def of(self, batch: Batch | None) -> Any:
+        """Do it."""
+
+
+@dataclass(frozen=True)
+class _Look(_Job):
+    estimator: Any
+
+    def of(self, batch: Batch | None) -> Survey | None:
+        return None if batch is None else survey_batch(self.estimator, batch)
+
+
+@dataclass(frozen=True)
+class _Read(_Job):
+    reader: BatchReader
+
+    def of(self, batch: Batch | None) -> Piece:
+        assert batch is not None  # parts without rows were left out
+        return self.reader.piece(batch)
+
+
+@dataclass(frozen=True)
+class _Answer(_Job):
+    estimator: Any
+    method: str
+    settings: dict[str, Any]
+    none: NDArray[Any]
+
+    def of(self, batch: Batch | None) -> NDArray[Any]:
+        if batch is None:
+            return self.none
+        with at(batch.where):
+            return np.asarray(getattr(self.estimator, self.method)(batch.X, **self.settings))
+
+
+@dataclass(frozen=True)
+class _Measure(_Job):
+    estimator: Any
+    measure: Any
+
+    def of(self, batch: Batch | None) -> tuple[float, float]:
+        if batch is None:
+            return 0.0, 0.0
+        with at(batch.where):
+            weight = weights_of(batch.weight, batch.X.shape[0])
+            found: tuple[float, float] = self.measure(self.estimator, batch.X, batch.y, weight)
+            return found
+
+
+# ---- what is asked of them
+def cluster_blocks(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[DistantBlocks, Labels | None, NDArray[Any]]:
+    """Rows that a cluster keeps: a look at all of them, where they are."""
+    client = current_client()
+    given = Partitions.of(X, y, weight)
+    surveys = on_partitions(client, _run, given.parts, _Look(given.columns, blank(estimator)))
+    kept = [(part, survey) for part, survey in zip(given.parts, surveys, strict=True) if survey is not None]
+    if not kept:
+        raise InputError("There are no rows: found array with 0 sample(s) while a minimum of 1 is required.")
+    total = kept[0][1]
+    for _, survey in kept[1:]:
+        total = total + survey
+    reader, (blocks, labels, classes) = settle(estimator, total)
+    executor = DaskExecutor(client, getattr(estimator, "n_jobs", None))
+
+    def make(layout: tuple[Block, ...], facts: Facts, grid: dict[str, Any]) -> ClusterRows:
+        pieces = made_there(client, _run, [part for part, _ in kept], _Read(given.columns, reader))
+        sizes = [survey.n_rows for _, survey in kept]
+        return lay_out(client, pieces, sizes, layout, facts, executor=executor, **grid)
+
+    return DistantBlocks.of(reader.layout, blocks.facts, blocks.width, make), labels, classes
+
+
+def lazy_answers(estimator: Any, method: str, X: Any, settings: dict[str, Any]) -> Any:
+    """A Dask array of what a method answers, worked out where the rows are when it is asked for."""
+    given = Partitions.of(X, None, None, _learned_columns(estimator))
+    none = no_answers(estimator, method, settings)
+    job = _Answer(given.columns, estimator, method, settings, none)
+    return lazy_rows(_run, given.parts, given.sizes, none, job)
+
+
+def measured(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[tuple[float, float]]:
+    """``measure(estimator, X, y, weight)`` of every part, in their order."""
+    given = Partitions.of(X, y, weight, _learned_columns(estimator))
+    return on_partitions(current_client(), _run, given.parts, _Measure(given.columns, estimator, measure))
+
+
+def _learned_columns(estimator: Any) -> list[str] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def no_answers(estimator: Any, method: str, settings: dict[str, Any]) -> NDArray[Any]:
+    """An answer for no rows: its type, and how wide it is."""
+    classes = getattr(estimator, "classes_", None)
+    if method == "predict":
+        if classes is not None:
+            return np.asarray(classes[:0])
+        return np.empty(0, dtype=np.int64 if hasattr(estimator, "weights_") else np.float64)
+    if method == "transform":
+        return np.empty((0, estimator._n_features_out))
+    if method == "score_samples":
+        return np.empty(0)
+    width = len(classes) if classes is not None else estimator.model_.n_classes
+    if method == "decision_function" and width == 2:
+        return np.empty(0)
+    return np.empty((0, estimator.model_.n_components if settings.get("by_component") else width))
