@@ -78,7 +78,7 @@ def taken_in_batches(y: Any, weights: dict[str, Any], shifts: dict[str, Any]) ->
 
 
 def read_distant(
-    estimator: Any, X: Any, y: Any, given: dict[str, Any], family: GLMFamily, link: Any = None, *, fit_intercept: bool
+    estimator: Any, X: Any, y: Any, given: dict[str, Any], *, family: GLMFamily, fit_intercept: bool
 ) -> ReadData:
     """The rows of a fit that are not in memory.
 
@@ -90,8 +90,6 @@ def read_distant(
     given : dict
         Weights and offsets by name.
     family : GLMFamily
-    link : Link
-        Says nothing about rows without offsets.
     fit_intercept : bool
     """
     refused = [name for name, value in given.items() if value is not None and name != "sample_weight"]

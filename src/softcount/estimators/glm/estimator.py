@@ -219,9 +219,8 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             weights = {"sample_weight": sample_weight, "frequency_weight": frequency_weight}
             shifts = {"offset": offset, "exposure": exposure}
             if is_distant(X) or (is_mapped(X) and taken_in_batches(y, weights, shifts)):
-                given = {**weights, **shifts}
-                read = partial(read_distant, self, X, y, given, fit_intercept=self.fit_intercept)
-                self._fit_rows(read, fit_intercept=self.fit_intercept)
+                batches = partial(read_distant, self, X, y, {**weights, **shifts}, fit_intercept=self.fit_intercept)
+                self._fit_rows(lambda family, _: batches(family=family), fit_intercept=self.fit_intercept)
             else:
                 table = read_table(self, X, reset=True)
                 read = self._table_reader(table, y, weights, shifts, fit_intercept=self.fit_intercept)
