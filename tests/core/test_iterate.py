@@ -87,6 +87,15 @@ def test_slow_climbs_do_not_stop_before_what_is_left_is_small_too(rate: float, t
     assert hasty.n_iter <= fit.n_iter
 
 
+@given(rate=st.floats(0.01, 0.9), tol=st.sampled_from([1e-3, 1e-5, 1e-7]))
+def test_climbs_stop_as_soon_as_the_gains_to_come_are_known_to_be_small(rate: float, tol: float) -> None:
+    fit = climb(halfway(rate), 5.0, Stopping(10_000, tol))
+    # The gains fall off geometrically, so that their sum is known: it is all that is left.
+    before = fit.history[-2]
+    left = -1.0 - before.objective
+    assert max(left, before.change) > 0.99 * tol or fit.n_iter == 2
+
+
 def test_the_tolerance_can_be_relative_to_a_given_scale() -> None:
     loose = climb(halfway(), 5.0, Stopping(100, 1e-3, scale=1000.0))
     tight = climb(halfway(), 5.0, Stopping(100, 1e-3))
@@ -152,9 +161,20 @@ def test_leaps_are_taken_again_and_again_and_never_lower_the_objective() -> None
 
 
 def test_a_leap_that_would_lower_the_objective_is_not_taken() -> None:
-    # A ridge: straight on from where the first steps point, the objective falls off.
-    model = Climb(lambda p: -1.0 - (p - 1.0) ** 2 - (1e6 if p < 0.9 else 0.0), lambda p: max(p - 0.1, 1.0))
+    # A ridge: straight on from where the first steps point, the objective falls off, and no step leads back.
+    model = Climb(lambda p: -1.0 - (p - 1.0) ** 2 - (1e6 if p < 0.9 else 0.0), lambda p: p - 0.1 if p > 1.05 else p)
     fit = climb(model, 2.0, Stopping(30, 0.0), accelerate=True)
     objectives = [step.objective for step in fit.history]
     assert all(b >= a - 1e-9 for a, b in itertools.pairwise(objectives))
+    assert fit.n_iter == 30
     assert fit.params == pytest.approx(1.0)
+
+
+def test_a_leap_that_gains_nothing_is_no_sign_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The leap goes back to the parameters at hand.
+    monkeypatch.setattr("softcount.core.iterate.extrapolate", lambda trail: trail[-2])
+    fit = climb(halfway(0.1), 5.0, Stopping(1000, 1e-6), accelerate=True)
+    assert [step.change for step in fit.history].count(0.0) > 5
+    assert fit.converged
+    assert fit.objective == pytest.approx(-1.0, abs=1e-5)
+
