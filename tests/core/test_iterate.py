@@ -177,4 +177,3 @@ def test_a_leap_that_gains_nothing_is_no_sign_of_the_end(monkeypatch: pytest.Mon
     assert [step.change for step in fit.history].count(0.0) > 5
     assert fit.converged
     assert fit.objective == pytest.approx(-1.0, abs=1e-5)
-

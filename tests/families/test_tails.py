@@ -167,6 +167,20 @@ def test_constant_columns_reach_the_documented_limits():
     assert Geometric().fit([0.0, 0.0])["log_failure"] == -np.inf
 
 
+@pytest.mark.parametrize("kappa", [1e-3, 0.5, 20.0, 3e3, 9e3, 2e4, 1e6])
+def test_concentrations_are_found_again_from_mean_statistics(kappa):
+    family = VonMises()
+    found = family.from_mean_stats(family.mean_stats(family.parameters(0.7, kappa)))
+    # The length's last digit is worth this share of the concentration.
+    assert_allclose(found["concentration"], kappa, rtol=max(1e-9, 1e-14 * kappa))
+    assert_allclose(found["direction"], 0.7, rtol=1e-12)
+
+
+def test_the_entropy_of_counts_is_smooth_where_its_series_begins():
+    below, above = (Poisson().entropy(Poisson().parameters(1e3 * (1.0 + gap))) for gap in (-1e-13, 1e-13))
+    assert_allclose(above, below, rtol=0.0, atol=2e-11)
+
+
 def test_opposite_directions_leave_a_uniform_circle():
     fitted = VonMises().fit([0.0, np.pi])
     assert_allclose(fitted["concentration"], 0.0, atol=1e-15)

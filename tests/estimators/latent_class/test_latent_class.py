@@ -213,3 +213,13 @@ def test_one_class_needs_one_start():
     model = LatentClass(1, random_state=0).fit(all_rows(CARCINOMA))
     assert model.n_starts_ == 1
     assert model.classification_.relative_entropy == 1.0
+
+
+def test_one_expected_count_below_one_refuses_p_values_however_full_the_other_cells_are():
+    first = np.repeat(np.arange(5), [40, 490, 490, 490, 490])
+    second = np.random.default_rng(0).permutation(first)
+    found = LatentClass(1).fit(np.column_stack([first, second])).goodness_
+    # 4 % of the cells are small, but the smallest is 40 * 40 / 2000.
+    assert found.p_g2 is None
+    assert "4 % of the expected counts are below 5" in found.reasons[0]
+    assert "the smallest is 0.8" in found.reasons[0]
