@@ -259,7 +259,7 @@ def _no_prior(table):
 
 def _means(family, params):
     """What a solution averages, the class axis last: the means of the statistics, or of a full Gaussian's columns."""
-    if isinstance(family, Categorical | Multinomial):
+    if isinstance(family, Bernoulli | Categorical | Multinomial):
         return np.exp(params["log_prob"])
     if isinstance(family, Gaussian | MultivariateGaussian):
         return params["mean"]
