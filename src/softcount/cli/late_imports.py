@@ -1,7 +1,7 @@
 """Libraries that scikit-learn imports at its start and that most commands never touch: loaded when they are touched.
 
-``import sklearn`` imports ``scipy.stats`` and pandas only to have them at hand, and half of its time goes there. A stand-in
-takes their places until somebody asks for something in them.
+``import sklearn`` imports ``scipy.stats`` and pandas only to have them at hand, and half of its time goes there. A
+stand-in takes their places until somebody asks for something in them.
 """
 
 from __future__ import annotations

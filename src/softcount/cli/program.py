@@ -32,7 +32,7 @@ COMMANDS = {
     "demo": "Do the whole job on embedded messages.",
 }
 
-#: New objects after which Python looks for cycles; with its own 700, reading a table spends a fifth of its time on that.
+#: New objects after which Python looks for cycles; with its own 700, a fifth of the time of reading goes there.
 GC_THRESHOLD = 200_000
 
 EPILOG = """\b

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softcount.cli.console import Console, Progress
+from softcount.cli.options import match_columns
 from softcount.cli.outcomes import DataError, UsageError
 from softcount.cli.readers import open_source, read_all
 from softcount.cli.settings import TrainSettings
@@ -190,6 +191,7 @@ def fit(
     seed : int
     n_jobs : int, optional
     """
+    settings = settings.with_spans(columns=match_columns(settings.columns, data.table.columns))
     for name in settings.columns:
         if name not in data.table.columns:
             hint = " It holds the labels." if name == data.label_name else ""
