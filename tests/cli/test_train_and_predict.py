@@ -203,7 +203,10 @@ def test_a_reader_that_has_had_enough_is_no_error(trained: Path, messages: Path)
 def test_a_pattern_gives_a_role_to_many_columns_and_names_go_before_it(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [("label", "age", "q1", "q2", "q3"), *[("ab"[i % 2], 20 + 3 * (i % 17), i % 3, i % 4, i % 5) for i in range(60)]]
+    rows = [
+        ("label", "age", "q1", "q2", "q3"),
+        *[("ab"[i % 2], 20 + 3 * (i % 17), i % 3, i % 4, i % 5) for i in range(60)],
+    ]
     with (tmp_path / "survey.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     told = ("--role", "q1=category", "--role", "q*=number", "--ignore", "*3")
