@@ -20,7 +20,7 @@ from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, Candidates, T
 from softcount.core.crossfit import HeldOut, folds
 from softcount.core.iterate import Stopping
 from softcount.core.journal import Journal, once
-from softcount.core.learn import has_closed_form
+from softcount.core.learn import Plan, has_closed_form
 from softcount.core.mixture import MixtureParams
 from softcount.core.side_by_side import affordable_runs, passes_side_by_side, runs_at_once
 
@@ -133,7 +133,28 @@ class CrossFit:
         self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[FoldFits]
     ) -> dict[str, FloatArray]:
         """Log-posteriors of the rows held out, candidate by candidate."""
-        return self._scores(held, self._fitted(held, n_passes, journal, begun))
+        if len(held) > 1 or begun:
+            return self._scores(held, self._fitted(held, n_passes, journal, begun))
+        return self._scores_alone(held[0], n_passes, journal)
+
+    def _scores_alone(self, held: IntArray, n_passes: int, journal: Journal) -> dict[str, FloatArray]:
+        """Of a single fold, each candidate scored as soon as it is fitted: tables are kept no longer than needed."""
+        candidates, blocks = self.candidates, self.candidates.held_blocks(held)
+        plan = self._fold_plan(n_passes, journal.part("0"))
+        scores: dict[str, FloatArray] = {}
+        starts: list[MixtureParams] = []
+        for name in self.names:
+            if name == FULL:
+                continue
+            params = self._closed_form(name, plan, held)
+            scores[name] = candidates.log_posterior(params, blocks)
+            if name == MARGINALS and FULL in self.names:
+                starts.append(params)
+            del params
+        if FULL in self.names:
+            params = candidates.few_passes(starts, n_passes, held, journal.part(FULL))
+            scores[FULL] = candidates.log_posterior(params, blocks)
+        return scores
 
     def _fitted(
         self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[FoldFits] | None = None
@@ -150,7 +171,7 @@ class CrossFit:
         if n_passes == 0:
             return found
         if len(held) == 1:
-            ends = [candidates.few_passes(starts[0], n_passes, held[0], journal.part(FULL))]
+            ends = [candidates.few_passes(starts, n_passes, held[0], journal.part(FULL))]
         else:
             left_out = [candidates.labeled[part] for part in held]
             model, executor = candidates.informed, candidates.executor
@@ -159,14 +180,20 @@ class CrossFit:
 
     def _closed_forms(self, held: IntArray, n_passes: int, journal: Journal) -> FoldFits:
         """The candidates that need no EM over all rows, and where labels leave a choice some passes over those."""
+        plan = self._fold_plan(n_passes, journal)
+        return {name: self._closed_form(name, plan, held) for name in self.names if name != FULL}
+
+    def _closed_form(self, name: str, plan: Plan, held: IntArray) -> MixtureParams:
+        fit = self.candidates.fit(name, plan, held).fit
+        if fit.interrupted:
+            raise KeyboardInterrupt
+        return fit.params
+
+    def _fold_plan(self, n_passes: int, journal: Journal) -> Plan:
         plan = self.candidates.plan
         init = plan.init if isinstance(plan.init, str) else None
         stopping = Stopping(n_passes, plan.stopping.tol)
-        plan = replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
-        fits = {name: self.candidates.fit(name, plan, held).fit for name in self.names if name != FULL}
-        if any(fit.interrupted for fit in fits.values()):
-            raise KeyboardInterrupt
-        return {name: fit.params for name, fit in fits.items()}
+        return replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
 
     # ---- what was found
     def _nothing(self) -> HeldOut:
