@@ -169,12 +169,9 @@ class MixtureModel:
             if collected is None:
                 collected = [f.tally(b, n) for f, b in zip(self.families, chunk.blocks, strict=True)]
             assert chunk.labels is not None
-            codes = chunk.labels.codes
-            known = codes >= 0
-            weight = None if chunk.weight is None else chunk.weight[known]
-            class_weight += np.bincount(codes[known], weight, minlength=n)
+            class_weight += chunk.labels.class_totals(chunk.weight)
             for tally, block in zip(collected, chunk.blocks, strict=True):
-                tally.add_known(block, codes, chunk.weight)
+                tally.add_known(block, chunk.labels.codes, chunk.weight)
         assert collected is not None
         return self._counts(class_weight, [t.statistics() for t in collected], 0.0)
 
@@ -184,9 +181,12 @@ class MixtureModel:
         return Counts(parts, objective)
 
     # ---- scores and responsibilities of one chunk
-    def log_joint(self, params: MixtureParams, chunk: Chunk, *, fitting: bool = False) -> FloatArray:
-        """``log pi_m + log f_m(x_i)``, shape (n_rows, n_components); with the variance floors' share when fitting."""
-        scores = np.zeros((chunk.n_rows, self.n_components))
+    def log_joint(
+        self, params: MixtureParams, chunk: Chunk, *, fitting: bool = False, out: FloatArray | None = None
+    ) -> FloatArray:
+        """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
+        scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
+        scores.fill(0.0)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:

@@ -77,6 +77,7 @@ static PyMethodDef functions[] = {
     FAST("gaussian_full_scores", wrap_full_scores),
     FAST("gaussian_full_moments", wrap_full_moments),
     FAST("normalize_rows", wrap_normalize_rows),
+    FAST("number_range", wrap_number_range),
     {"new_vocabulary", wrap_new_vocabulary, METH_O, NULL},
     FAST("vocabulary_words", wrap_vocabulary_words),
     FAST("add_words", wrap_add_words),
