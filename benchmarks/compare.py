@@ -1,6 +1,6 @@
 """Two revisions beside each other on this machine: what has become slower?
 
-``python -m benchmarks.compare REF`` takes the package as it was at REF, builds it in a folder of its own, and lets it do
+``python -m benchmarks.compare REF`` takes the package as it was at REF, builds it in a folder of its own, and has it do
 the same workloads as the present sources, in turn, each in a process of its own. Both are driven by the present
 benchmarks and checked by them; what the older revision cannot do yet is shown and not compared. The exit status is 1 if
 some work takes more than a tenth longer than it did or gives a wrong answer, 2 if there is nothing to compare with.

@@ -252,6 +252,11 @@ class Chunks(Rows):
         return self.labels is not None
 
     @property
+    def has_fixed_labels(self) -> bool:
+        """Whether rows of probabilities are responsibilities."""
+        return self.labels is not None and self.labels.fixed
+
+    @property
     def all_known(self) -> bool:
         """Whether every row has exactly one class, or fixed responsibilities."""
         return self.labels is not None and self.labels.all_known()

@@ -26,6 +26,7 @@ from softcount.core.membership import Membership, covariates
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
+from softcount.families.rowwise import add_to_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
@@ -133,7 +134,7 @@ class MixtureModel:
                 collected = [family.tally(block, n, p) for family, block, p in triples]
             scores = self.log_joint(params, chunk, fitting=True)
             objective += self.assign(scores, chunk, params.log_weights)
-            class_weight += scores.sum(axis=0)
+            class_weight += sum_of_rows(scores)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add(block, scores)
         assert collected is not None
@@ -154,7 +155,7 @@ class MixtureModel:
             weight = self.row_weight(chunk)
             if weight is not None:
                 resp = resp * weight[:, None]
-            class_weight += resp.sum(axis=0)
+            class_weight += sum_of_rows(resp)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add(block, resp)
         assert collected is not None
@@ -193,7 +194,7 @@ class MixtureModel:
                 penalty = self.families[b].penalty(params.blocks[b], self.priors[b])
                 if penalty is not None:
                     scores += _penalty_rows(penalty, block)
-        scores += params.log_weights
+        add_to_rows(scores, params.log_weights)
         return scores
 
     def row_weight(self, chunk: Chunk) -> FloatArray | None:

@@ -47,7 +47,8 @@ class YesNoRows(GenerativeEstimator):
             has_missing = seen.has_missing
         if self.binarize is None:
             self._check_between(X)
-        return (dense_block(X, threshold=self.binarize, has_missing=has_missing),)
+        threshold = None if _is_yes_or_no(X, self.binarize) else self.binarize
+        return (dense_block(X, threshold=threshold, has_missing=has_missing),)
 
     def _sparse_block(self, X: Any) -> SparseBlock:
         seen, threshold = range_of(X), self.binarize
@@ -73,6 +74,13 @@ class YesNoRows(GenerativeEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_yes_or_no(X: NDArray[Any], threshold: float | None) -> bool:
+    """Whether cells are whole numbers that a threshold would leave as they are: nobody need apply it then."""
+    if threshold is None or X.dtype.kind == "f" or X.size == 0:
+        return False
+    return 0.0 <= threshold < 1.0 and bool(X.dtype.kind == "b" or (X.min() >= 0 and X.max() <= 1))
 
 
 def _thresholded(X: Any, threshold: float | None) -> Any:
