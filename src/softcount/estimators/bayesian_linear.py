@@ -29,9 +29,12 @@ from softcount.estimators._saving import Savable
 from softcount.estimators.bayesian_prior import check_noise, read_prior
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
 from softcount.estimators.glm.inputs import (
+    check_columns,
     check_finite,
+    check_size,
     check_width,
     column_names,
+    column_sizes,
     read_table,
     read_target,
 )
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
 __all__ = ["BayesianLinearRegression", "PosteriorDraws"]
 
 IntervalKind = Literal["mean", "observation"]
+
+#: Fourth powers of numbers, which posterior and evidence are made of, are numbers up to this size.
+LARGEST_SIZE = 1e75
 
 
 class PosteriorDraws(NamedTuple):
@@ -283,6 +289,9 @@ class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
         if weight is not None and not (weight > 0.0).any():
             raise InputError("All weights are zero: there is no row to fit to.")
         check_finite(table, column_names(self))
+        check_size("y", target, smallest=1.0 / LARGEST_SIZE, largest=LARGEST_SIZE)
+        check_size("X", column_sizes(table), smallest=1.0 / LARGEST_SIZE, largest=math.inf)
+        check_columns(table, column_names(self), LARGEST_SIZE)
         with single_threaded_blas():
             return tally_moments(Design(table), target, weight, ThreadExecutor(self.n_jobs))
 

@@ -7,7 +7,13 @@ With :math:`A = X^\top W X + \Lambda_2` at the fit, the covariance of the coeffi
           s_i = w_i \frac{y_i - \mu_i}{V(\mu_i)} \frac{d\mu_i}{d\eta_i} x_i ,
 
 with frequency weights :math:`f_i` and precision weights :math:`w_i`. With a quadratic penalty the first is
-the posterior covariance under the normal prior that the penalty is. The effective number of coefficients is
+the posterior covariance under the normal prior that the penalty is. In few rows the residuals in the middle
+are smaller than the errors they stand for. HC1 multiplies the whole by :math:`n / (n - k)`; HC2 and HC3 divide
+:math:`s_i` by :math:`\sqrt{1 - h_i}` and :math:`1 - h_i` (MacKinnon and White 1985), with the leverage
+
+.. math:: h_i = w_i \frac{(d\mu_i/d\eta_i)^2}{V(\mu_i)}\, x_i^\top A^{-1} x_i .
+
+The effective number of coefficients is
 :math:`\operatorname{tr}(A^{-1} X^\top W X)`, the plain number of columns without a penalty, and
 
 .. math:: \hat\phi = \frac{1}{\sum_i f_i - \text{effective number}} \sum_i f_i w_i \frac{(y_i - \mu_i)^2}{V(\mu_i)} .
@@ -17,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,12 +36,17 @@ from softcount.core.glm.model import GLMChunk, GLMData, evaluate_rows
 from softcount.core.normal_equations import GramTally, row_slices
 from softcount.families.statistics import Sums
 
-__all__ = ["CovarianceKind", "DispersionKind", "GLMInference", "RowWeights", "infer"]
+__all__ = ["COVARIANCES", "CovarianceKind", "DispersionKind", "GLMInference", "RowWeights", "infer"]
 
-CovarianceKind = Literal["model", "sandwich"]
+CovarianceKind = Literal["model", "sandwich", "HC0", "HC1", "HC2", "HC3"]
+COVARIANCES = ("model", "sandwich", "HC0", "HC1", "HC2", "HC3")
 DispersionKind = Literal["pearson", "deviance"]
 
 BLOCK_ROWS = 65_536
+#: Powers of ``1 - h`` that the scores of the variants are divided by.
+LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
+#: A row that determines a coefficient alone has leverage 1 and residual 0, both up to rounding.
+SMALLEST_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -117,8 +128,8 @@ def infer(
         Their weights, apart.
     executor : Executor
         Who runs the pass of the sandwich.
-    covariance : {"model", "sandwich"}
-        Which covariance.
+    covariance : {"model", "sandwich", "HC0", "HC1", "HC2", "HC3"}
+        Which covariance; ``"sandwich"`` is HC0.
     dispersion : {"pearson", "deviance"}, float or None
         How the dispersion is estimated, or its value; None means the family's own, or else Pearson's
         estimate.
@@ -142,11 +153,16 @@ def infer(
     at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
     if inverse is None:
         return GLMInference(None, None, phi, at, log_likelihood, effective, n_observations)
-    if covariance == "sandwich":
-        middle = _score_products(found, data, weights, executor)
-        spread = inverse @ middle @ inverse
-    else:
+    if covariance == "model":
         spread = phi * inverse
+    else:
+        middle = _score_products(
+            found, data, weights, executor, inverse, leverage_power=LEVERAGE_POWER.get(covariance, 0.0)
+        )
+        spread = inverse @ middle @ inverse
+    if covariance == "HC1":
+        left = n_observations - effective
+        spread = spread * (n_observations / left if left > 0.0 else math.nan)
     back = data.design.uncentering()
     return GLMInference(back @ spread @ back.T, spread, phi, at, log_likelihood, effective, n_observations)
 
@@ -197,29 +213,44 @@ def _dispersion(
     return statistic / df_residual
 
 
-def _score_products(found: GLMFit, data: GLMData, weights: RowWeights, executor: Executor) -> FloatArray:
-    """``sum_i f_i s_i s_i'`` for the shifted columns."""
+def _score_products(
+    found: GLMFit,
+    data: GLMData,
+    weights: RowWeights,
+    executor: Executor,
+    inverse: FloatArray,
+    *,
+    leverage_power: float,
+) -> FloatArray:
+    """``sum_i f_i s_i s_i' / (1 - h_i)**(2 power)`` for the shifted columns."""
     family = found.model.family_at(found.fit.params)
     link, params = found.model.link, found.fit.params
+    design = replace(data.design, unpack=True) if leverage_power else data.design
 
     def tally(lane: Sequence[GLMChunk]) -> Sums:
-        sums = GramTally(data.design.n_columns)
-        scratch = data.design.scratch()
+        sums = GramTally(design.n_columns)
+        scratch = design.scratch()
         for chunk in lane:
-            rows = data.design.load(chunk.rows, scratch)
+            rows = design.load(chunk.rows, scratch)
             predictor = rows.predictor(params.coef)
             if chunk.offset is not None:
                 predictor = predictor + chunk.offset
             evaluation = evaluate_rows(family, link, chunk.target, chunk.weight, predictor)
             assert evaluation is not None  # the fit ended at parameters with means
-            score = evaluation.root_information * evaluation.pearson
-            if chunk.weight is not None:
-                score = score * chunk.weight
-            if weights.frequency is not None:
-                # Each of f copies has the score of one; the weight above is that of all of them.
-                often = weights.frequency[chunk.rows]
-                score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
+            weight = np.ones(predictor.shape) if chunk.weight is None else chunk.weight
+            # Each of f copies has the weight and the score of one; the weight above is that of all of them.
+            often = np.ones(weight.shape) if weights.frequency is None else weights.frequency[chunk.rows]
+            score = evaluation.root_information * evaluation.pearson * weight
+            score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
+            if leverage_power:
+                ones = np.ones(weight.shape)
+                inner = rows.weighted(ones, ones)[:, :-1]
+                length = np.einsum("ij,ij->i", inner @ inverse, inner)
+                single = np.divide(weight, often, out=np.zeros_like(weight), where=often > 0.0)
+                share = 1.0 - evaluation.root_information**2 * single * length
+                score = np.where(share > SMALLEST_SHARE, score, 0.0)
+                score /= np.where(share > SMALLEST_SHARE, share, 1.0) ** leverage_power
             rows.add_to(sums, score, np.zeros(score.shape))
         return sums.counts()
 
-    return executor.reduce(tally, data, counts_bytes=GramTally.nbytes(data.design.n_columns))["gram"]
+    return executor.reduce(tally, data, counts_bytes=GramTally.nbytes(design.n_columns))["gram"]

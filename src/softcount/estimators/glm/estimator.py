@@ -14,7 +14,7 @@ from softcount.core.blas_threads import single_threaded_blas
 from softcount.core.execute import ThreadExecutor
 from softcount.core.glm.families import GLMFamily, NegativeBinomialFamily, resolve_family
 from softcount.core.glm.fit import GLMFit, GLMProblem, fit_glm
-from softcount.core.glm.inference import CovarianceKind, DispersionKind, GLMInference, infer
+from softcount.core.glm.inference import COVARIANCES, CovarianceKind, DispersionKind, GLMInference, infer
 from softcount.core.glm.links import Link, resolve_link
 from softcount.core.glm.start import null_deviance
 from softcount.core.logistic.methods import MOST_COEFFICIENTS
@@ -69,11 +69,12 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     dispersion : {"pearson", "deviance"} or float, optional
         How the dispersion is estimated, or its value. By default 1 where the family fixes it, else Pearson's
         estimate.
-    covariance : {"model", "sandwich"}, default="model"
-        Standard errors from the model, or robust ones (HC0) that hold when the variance function does not.
+    covariance : {"model", "sandwich", "HC0", "HC1", "HC2", "HC3"}, default="model"
+        Standard errors from the model, or robust ones that hold when the variance function does not: ``"sandwich"``
+        is ``"HC0"``; the others correct it for few rows.
     inference : bool or "auto", default="auto"
         Whether to form the information matrix, which standard errors, effective numbers of coefficients and intervals
-        come from. ``"auto"`` does so for up to 2,500 columns (up to 20,000 where ``covariance="sandwich"`` or an
+        come from. ``"auto"`` does so for up to 2,500 columns (up to 20,000 where a robust ``covariance`` or an
         estimated ``theta`` asks for it); ``True`` for up to 20,000. Without it the fit takes any number of columns,
         sparse ones in particular, and no matrix of them is ever formed.
     max_iter : int, default=100
@@ -356,8 +357,8 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             reason, way_out = "inference=True", "Use inference='auto'."
         elif estimates_theta:
             reason, way_out = "Estimating theta", "Give theta, or use family='poisson'."
-        elif self.covariance == "sandwich":
-            reason, way_out = "covariance='sandwich'", "Use covariance='model'."
+        elif self.covariance != "model":
+            reason, way_out = f"covariance={self.covariance!r}", "Use covariance='model'."
         if not reason:
             return self.inference is False or n_columns > MOST_COEFFICIENTS
         if self.inference is False:
@@ -371,7 +372,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             ("alpha", 0.0 <= self.alpha < math.inf, "a penalty of 0 or more"),
             ("l1_ratio", 0.0 <= self.l1_ratio <= 1.0, "a number between 0 and 1"),
             ("theta", self.theta is None or 0.0 < self.theta < math.inf, "a positive number, or None"),
-            ("covariance", self.covariance in ("model", "sandwich"), "'model' or 'sandwich'"),
+            ("covariance", self.covariance in COVARIANCES, " or ".join(map(repr, COVARIANCES))),
             ("inference", self.inference in (True, False, "auto"), "True, False or 'auto'"),
             ("max_iter", self.max_iter >= 1, "1 or more"),
             ("tol", self.tol >= 0.0, "0 or more"),

@@ -24,12 +24,25 @@ from softcount.inputs.weights import read_weights
 
 #: The squared number of columns has to fit into memory a few times: 3 GB each at this width.
 MOST_COLUMNS = 20_000
+#: Sums of squares of larger cells are no numbers.
+LARGEST_CELL = 1e151
 NO_NUMBER = (
     "Linear models take numbers: make indicator columns of texts and categories, for example with "
     "sklearn.preprocessing.OneHotEncoder, or for a GLM by a formula with C(column)."
 )
 
-__all__ = ["check_finite", "check_width", "column_names", "read_data", "read_offset", "read_table", "read_target"]
+__all__ = [
+    "check_columns",
+    "check_finite",
+    "check_size",
+    "check_width",
+    "column_names",
+    "column_sizes",
+    "read_data",
+    "read_offset",
+    "read_table",
+    "read_target",
+]
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool, fewest_columns: int = 1) -> Table:
@@ -73,7 +86,9 @@ def check_finite(table: Table, names: list[str]) -> None:
     """Refuse cells that are missing or infinite, naming the first."""
     if sp.issparse(table):
         values = cast("Any", table).data
-        if np.isfinite(values.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is wrong is said below
+            total = values.sum()
+        if np.isfinite(total):
             return
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size == 0:
@@ -99,6 +114,35 @@ def check_finite(table: Table, names: list[str]) -> None:
         f"Input X contains {_what(value)}: row {row}, column {names[column]!r}. Linear models need every cell; "
         "drop the row, or fill the cell, for example with sklearn.impute."
     )
+
+
+def check_size(name: str, values: FloatArray, *, smallest: float, largest: float) -> None:
+    """Refuse numbers so large, or all so small, that what is made of them is no number any more, or zero."""
+    size = float(np.max(np.abs(values), initial=0.0))
+    if size > largest or 0.0 < size < smallest:
+        beyond = f"above {largest:.0e}" if size > largest else f"that are all below {smallest:.0e}"
+        raise InputError(
+            f"{name} holds values up to {size:.3g} in size, and the products of numbers {beyond} leave the range of "
+            f"floating point. Change the unit, for example divide by {size:.3g}."
+        )
+
+
+def check_columns(table: Table, names: list[str], largest: float) -> None:
+    """Refuse columns of numbers beyond ``largest``, after one look at the largest of all."""
+    values: Any = table.data if sp.issparse(table) else table
+    # Two numbers tell that no column needs a closer look.
+    if max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) <= largest:
+        return
+    for name, size in zip(names, column_sizes(table), strict=True):
+        check_size(f"Column {name!r} of X", size, smallest=0.0, largest=largest)
+
+
+def column_sizes(table: Table) -> FloatArray:
+    """Largest absolute value of every column."""
+    both: list[Any] = [cast("Any", table).max(axis=0), cast("Any", table).min(axis=0)]
+    highest, lowest = (np.asarray(one.toarray().ravel() if sp.issparse(table) else one) for one in both)
+    sizes: FloatArray = np.maximum(highest, -lowest).astype(np.float64)
+    return sizes
 
 
 def column_names(estimator: Any) -> list[str]:
@@ -191,16 +235,21 @@ def read_data(
             f"y of row {row} is {float(target[row])!r}, which the {family.name} family cannot produce; expected "
             f"{family.target_domain}."
         )
+    check_size("y", target[used], smallest=1.0 / family.largest_size, largest=family.largest_size)
     if not used.all():
         # A row without weight takes no part; its target only has to be computable.
         target = np.where(used, target, np.average(target[used]))
     design = Design(table, fit_intercept)
     if design.is_sparse:
         check_finite(table, names)
+        check_columns(table, names, LARGEST_CELL)
     else:
         means = column_means(design, executor)
         if not np.isfinite(means).all():
             check_finite(table, names)
+        # A huge cell shows in the mean, wherever it is.
+        if not n_rows * float(np.abs(means).max(initial=0.0)) <= LARGEST_CELL:
+            check_columns(table, names, LARGEST_CELL)
         design = replace(design, center=centering(design, means))
     return ReadData(GLMData(design, target, total, offset), weights)
 

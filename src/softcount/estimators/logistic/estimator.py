@@ -24,16 +24,15 @@ from softcount.estimators.glm.inputs import column_names, read_table
 from softcount.estimators.logistic.answers import LogisticAnswers
 from softcount.estimators.logistic.inputs import (
     Strength,
-    center_columns,
     check_number,
     check_whole,
     make_data,
     make_penalty,
+    read_design,
     read_offsets,
     read_solver,
     read_start,
     read_strength,
-    scaled_table,
 )
 from softcount.estimators.logistic.targets import Targets, read_targets, with_class_weight, without_empty_classes
 from softcount.estimators.logistic.trouble import aliased_names, explain_separation, separated_names, warn_about
@@ -255,8 +254,7 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
     ) -> None:
         names = column_names(self)
         executor = ThreadExecutor(self.n_jobs)
-        table, scale = scaled_table(table)
-        design, careful = center_columns(
+        design, careful, scale = read_design(
             table, names, executor, fit_intercept=bool(self.fit_intercept), always=solver == "gradient"
         )
         data = make_data(design, targets, weight, shift, strength, careful=careful)
