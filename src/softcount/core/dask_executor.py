@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount.core.chunks import Chunk
 from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, aligned, changed
 from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_segment
@@ -49,6 +50,7 @@ def current_client() -> Any:
     with this process.
     """
     global _own_client  # noqa: PLW0603  (one cluster per process is the point)
+    need("distributed", "A cluster", "'softcount[dask]'")
     import dask
     from distributed import Client, LocalCluster, get_client
 

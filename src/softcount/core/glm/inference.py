@@ -24,16 +24,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.execute import Executor
+from softcount.core.glm.data import GLMChunk, GLMData, each_chunk, fitting_scratch
+from softcount.core.glm.distant import distant_likelihood
 from softcount.core.glm.families import GLMFamily, TweedieFamily
 from softcount.core.glm.fit import GLMFit
-from softcount.core.glm.model import GLMChunk, GLMData, evaluate_rows
-from softcount.core.normal_equations import GramTally, row_slices
+from softcount.core.glm.links import Link
+from softcount.core.glm.model import evaluate_rows
+from softcount.core.normal_equations import Design, GramTally, row_slices
 from softcount.families.statistics import Sums
 
 __all__ = ["COVARIANCES", "CovarianceKind", "DispersionKind", "GLMInference", "RowWeights", "infer"]
@@ -148,17 +151,24 @@ def infer(
         effective = float(np.sum(inverse * found.information()))
         if found.model.penalty.is_zero:
             effective = float(np.count_nonzero(found.model.kept))
-    n_observations = weights.n_observations(data.target.size)
+    rows: Any = data
+    n_observations = float(rows.facts.n_used) if data.is_distant else weights.n_observations(data.n_samples)
     phi = _dispersion(found, family, n_observations - effective, dispersion)
-    at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+    if not data.is_distant:
+        at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+    elif _has_density(family):
+        at, log_likelihood = distant_likelihood(
+            family, rows, found.deviance, executor, pearson=phi, block_rows=BLOCK_ROWS
+        )
+    else:
+        at = log_likelihood = math.nan
     if inverse is None:
         return GLMInference(None, None, phi, at, log_likelihood, effective, n_observations)
     if covariance == "model":
         spread = phi * inverse
     else:
-        middle = _score_products(
-            found, data, weights, executor, inverse, leverage_power=LEVERAGE_POWER.get(covariance, 0.0)
-        )
+        shrinkage = Shrinkage(inverse, LEVERAGE_POWER[covariance]) if covariance in LEVERAGE_POWER else None
+        middle = _score_products(found, data, weights, executor, shrinkage)
         spread = inverse @ middle @ inverse
     if covariance == "HC1":
         left = n_observations - effective
@@ -177,7 +187,7 @@ def likelihood(
     dispersion: float | None = None,
 ) -> tuple[float, float]:
     """The dispersion the likelihood is stated at, and the log-likelihood; not a number where there is none."""
-    if not family.has_likelihood or (isinstance(family, TweedieFamily) and not family.is_compound):
+    if not _has_density(family):
         return math.nan, math.nan
     ones = np.ones(target.size)
     frequency = ones if weights.frequency is None else weights.frequency
@@ -200,6 +210,10 @@ def likelihood(
     return dispersion, total - 0.5 * deviance / dispersion
 
 
+def _has_density(family: GLMFamily) -> bool:
+    return family.has_likelihood and not (isinstance(family, TweedieFamily) and not family.is_compound)
+
+
 def _dispersion(
     found: GLMFit, family: GLMFamily, df_residual: float, dispersion: DispersionKind | float | None
 ) -> float:
@@ -213,44 +227,82 @@ def _dispersion(
     return statistic / df_residual
 
 
+@dataclass(frozen=True)
+class Shrinkage:
+    """By how much residuals are smaller than errors: ``(1 - h)**power``.
+
+    Attributes
+    ----------
+    inverse : array of shape (n_columns, n_columns)
+        ``A^-1`` for the shifted columns.
+    power : float
+    """
+
+    inverse: FloatArray
+    power: float
+
+    def undone(self, score: FloatArray, information: FloatArray, design: Design, rows: slice) -> FloatArray:
+        """The scores of some rows divided by it; ``information`` is that of a row by itself."""
+        design = replace(design, unpack=True)
+        scratch, length = design.scratch(), np.empty(score.shape)
+        for start in range(rows.start, rows.stop, len(scratch)):
+            piece = slice(start, min(start + len(scratch), rows.stop))
+            ones = np.ones(piece.stop - piece.start)
+            inner = design.load(piece, scratch).weighted(ones, ones)[:, :-1]
+            inside = slice(piece.start - rows.start, piece.stop - rows.start)
+            length[inside] = np.einsum("ij,ij->i", inner @ self.inverse, inner)
+        share = 1.0 - information * length
+        is_free = share > SMALLEST_SHARE
+        return np.where(is_free, score, 0.0) / np.where(is_free, share, 1.0) ** self.power
+
+
 def _score_products(
-    found: GLMFit,
-    data: GLMData,
-    weights: RowWeights,
-    executor: Executor,
-    inverse: FloatArray,
-    *,
-    leverage_power: float,
+    found: GLMFit, data: GLMData, weights: RowWeights, executor: Executor, shrinkage: Shrinkage | None
 ) -> FloatArray:
-    """``sum_i f_i s_i s_i' / (1 - h_i)**(2 power)`` for the shifted columns."""
+    """``sum_i f_i s_i s_i'`` for the shifted columns."""
     family = found.model.family_at(found.fit.params)
     link, params = found.model.link, found.fit.params
-    design = replace(data.design, unpack=True) if leverage_power else data.design
+    n_columns = data.design.n_columns
 
     def tally(lane: Sequence[GLMChunk]) -> Sums:
-        sums = GramTally(design.n_columns)
-        scratch = design.scratch()
-        for chunk in lane:
-            rows = design.load(chunk.rows, scratch)
-            predictor = rows.predictor(params.coef)
-            if chunk.offset is not None:
-                predictor = predictor + chunk.offset
-            evaluation = evaluate_rows(family, link, chunk.target, chunk.weight, predictor)
-            assert evaluation is not None  # the fit ended at parameters with means
-            weight = np.ones(predictor.shape) if chunk.weight is None else chunk.weight
-            # Each of f copies has the weight and the score of one; the weight above is that of all of them.
-            often = np.ones(weight.shape) if weights.frequency is None else weights.frequency[chunk.rows]
-            score = evaluation.root_information * evaluation.pearson * weight
-            score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
-            if leverage_power:
-                ones = np.ones(weight.shape)
-                inner = rows.weighted(ones, ones)[:, :-1]
-                length = np.einsum("ij,ij->i", inner @ inverse, inner)
-                single = np.divide(weight, often, out=np.zeros_like(weight), where=often > 0.0)
-                share = 1.0 - evaluation.root_information**2 * single * length
-                score = np.where(share > SMALLEST_SHARE, score, 0.0)
-                score /= np.where(share > SMALLEST_SHARE, share, 1.0) ** leverage_power
-            rows.add_to(sums, score, np.zeros(score.shape))
+        sums = GramTally(n_columns)
+        scratch: FloatArray | None = None
+        for chunk in each_chunk(lane):
+            scratch = fitting_scratch(scratch, chunk)
+            often = None if weights.frequency is None else weights.frequency[chunk.rows]
+            _add_scores(sums, chunk, scratch, Fitted(family, link, params.coef, shrinkage), often)
         return sums.counts()
 
-    return executor.reduce(tally, data, counts_bytes=GramTally.nbytes(design.n_columns))["gram"]
+    return executor.reduce(tally, data.chunks, counts_bytes=GramTally.nbytes(n_columns))["gram"]
+
+
+class Fitted(NamedTuple):
+    """What the scores of rows depend on."""
+
+    family: GLMFamily
+    link: Link
+    coef: FloatArray
+    shrinkage: Shrinkage | None
+
+
+def _add_scores(
+    sums: GramTally, chunk: GLMChunk, scratch: FloatArray, fitted: Fitted, often: FloatArray | None
+) -> None:
+    """Add the products of a chunk's scores."""
+    rows = chunk.design.load(chunk.rows, scratch)
+    predictor = rows.predictor(fitted.coef)
+    if chunk.offset is not None:
+        predictor = predictor + chunk.offset
+    evaluation = evaluate_rows(fitted.family, fitted.link, chunk.target, chunk.weight, predictor)
+    assert evaluation is not None  # the fit ended at parameters with means
+    # Each of f copies has the weight of one; the weight of the chunk is that of all of them.
+    weight = np.ones(predictor.shape) if chunk.weight is None else chunk.weight
+    if often is not None:
+        weight = np.divide(weight, often, out=np.zeros_like(weight), where=often > 0.0)
+    score = weight * evaluation.root_information * evaluation.pearson
+    if fitted.shrinkage is not None:
+        information = weight * evaluation.root_information**2
+        score = fitted.shrinkage.undone(score, information, chunk.design, chunk.rows)
+    if often is not None:
+        score = score * np.sqrt(often)
+    rows.add_to(sums, score, np.zeros(score.shape))

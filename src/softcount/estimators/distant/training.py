@@ -100,7 +100,7 @@ def n_rows_of(X: Any) -> int:
 def survey_batch(estimator: Any, batch: Batch) -> Survey:
     """The first look at one batch."""
     with at(batch.where):
-        reader = blank(estimator)
+        reader = blank(estimator)  # one of its own: reading columns learns them
         n_rows = n_rows_of(batch.X)
         return Survey.of(reader, reader._survey_columns(batch.X), n_rows, batch.y, weights_of(batch.weight, n_rows))
 
