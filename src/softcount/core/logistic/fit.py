@@ -11,7 +11,7 @@ import numpy as np
 from softcount._types import BoolArray, FloatArray
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Step, iterate
-from softcount.core.journal import NO_JOURNAL, Journal, digest_of, once
+from softcount.core.journal import NO_JOURNAL, Journal, once
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.methods import (
     FEW_ROWS,
@@ -139,7 +139,7 @@ class LogisticFit:
 def fit_logistic(problem: LogisticProblem, executor: Executor) -> LogisticFit:
     """Fit by the one loop; the answer is the optimum of the whole problem whatever the method."""
     data, penalty = problem.data, problem.penalty
-    problem.journal.bind(lambda: digest_of(data))
+    problem.journal.bind(data.digest)
     solver = choose_solver(problem)
     kept = np.ones(data.n_columns, dtype=np.bool_)
     free = penalty.unpenalized(fit_intercept=data.design.fit_intercept)
@@ -178,6 +178,8 @@ def _canonical(coef: FloatArray, penalty: LogisticPenalty, *, fit_intercept: boo
 def choose_solver(problem: LogisticProblem) -> Solver:
     """The solver that ``"auto"`` stands for; others stand for themselves."""
     data = problem.data
+    if data.is_distant:
+        return _distant_solver(problem)
     if problem.solver != "auto":
         return problem.solver
     if problem.penalty.has_l1:
@@ -187,6 +189,16 @@ def choose_solver(problem: LogisticProblem) -> Solver:
         return "newton-cg"
     wanted = max(FEW_ROWS, SMALLEST_STRIDE * PART_ROWS_PER_COEFFICIENT * data.n_coefficients)
     return "newton" if data.n_samples < wanted else "lbfgs"
+
+
+def _distant_solver(problem: LogisticProblem) -> Solver:
+    """The solver for rows that are not in memory: the one that reads them the fewest times."""
+    is_wide = problem.data.n_coefficients > MOST_COEFFICIENTS
+    if problem.penalty.has_l1 and is_wide:
+        return "gradient"
+    if problem.solver in ("gradient", "newton-cg", "irls") and not (problem.solver == "irls" and is_wide):
+        return problem.solver
+    return "newton-cg" if is_wide else "newton"
 
 
 def _start(problem: LogisticProblem, solver: Solver, kept: BoolArray, executor: Executor) -> FloatArray:
@@ -226,8 +238,8 @@ def _settle_columns(data: LogisticData, penalty: LogisticPenalty, executor: Exec
 
 def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_separate: bool) -> None:
     """Run the method in stages until it has converged or the iterations are used up."""
-    tol = problem.tol
-    if fit.solver == "gradient" and problem.data.n_coefficients > MOST_COEFFICIENTS:
+    tol, solver = problem.tol, fit.solver
+    if solver == "gradient" and problem.data.n_coefficients > MOST_COEFFICIENTS:
         tol *= 0.1  # its steps understate the distance, and no matrix can tell by how much
     fit.history = []
     for stage in count():
@@ -236,13 +248,13 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
             fit.penalty,
             fit.kept,
             fit.coef,
-            solver=fit.solver,
+            solver=solver,
             executor=executor,
             restricted=_restricted(problem, executor),
         )
         left = problem.max_iter - max(fit.n_iter, 0)
         if may_separate and problem.tol > 0.0:
-            length = min(length, GRADIENT_STAGE if fit.solver == "gradient" else NEWTON_STAGE)
+            length = min(length, GRADIENT_STAGE if solver == "gradient" else NEWTON_STAGE)
         watch = Watch(tol, method.patience)
         model = LogisticModel(problem.data, fit.penalty, method, fit.kept, watch)
         stopping = LogisticStopping(min(length, left), watch=watch)
@@ -253,7 +265,7 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
             LogisticState(fit.coef),
             stopping,
             on_step=problem.on_step,
-            journal=problem.journal.part(f"{fit.solver} {stage}"),
+            journal=problem.journal.part(f"{solver} {stage}"),
         )
         _note(fit, found, model)
         if found.interrupted:
@@ -262,13 +274,17 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
         if may_separate and (done or length <= GRADIENT_STAGE):
             if _is_suspicious(problem, fit, executor) and _answer_separation(problem, fit, executor):
                 return
-            may_separate = not done and fit.solver != "gradient"
-        first_order = fit.solver == "gradient" or (fit.solver == "lbfgs" and problem.certify)
+            may_separate = not done and solver != "gradient"
+        first_order = solver == "gradient" or (solver == "lbfgs" and problem.certify)
         if watch.converged and first_order and fit.n_iter < problem.max_iter:
             true_step = _newton_step(problem, fit, executor)
             fit.step = true_step
-            if true_step > problem.tol and tol > 1e-3 * problem.tol:
-                tol *= max(0.3 * problem.tol / true_step, 1e-2)
+            if true_step > problem.tol:
+                if tol > 1e-3 * problem.tol:
+                    tol *= max(0.3 * problem.tol / true_step, 1e-2)
+                    continue
+                # First-order steps do not see the direction that is left; the curvature at hand does.
+                tol, solver = problem.tol, "newton"
                 continue
         if done:
             return
@@ -330,7 +346,7 @@ def _answer_separation(problem: LogisticProblem, fit: LogisticFit, executor: Exe
         gram = column_gram(data, executor)
         deviation = gram_deviation(gram, fit_intercept=data.design.fit_intercept)
     else:
-        half = np.full((1, data.n_samples), 0.5)
+        half = data.level_states(0.5)
         squares = executor.reduce(lambda lane: data.tally_diagonal(half, lane), data.slices)["diagonal"]
         deviation = np.sqrt(4.0 * squares.max(axis=0) / data.total_weight)
     separation = find_separation(data, fit.coef, fit.kept, deviation, executor)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount.core.chunks import Chunks, Rows
 from softcount.core.components import boundary_probabilities
 from softcount.core.goodness import (
@@ -314,6 +315,7 @@ class LatentClass(CovariateRows, BaseMixture):
         The residual is Pearson's statistic of the two-way table per degree of freedom; above about 4, the two items
         depend on one another within the classes.
         """
+        need("pandas", "A data frame")
         import pandas as pd
 
         names = self._block_feature_names()
@@ -335,6 +337,7 @@ class LatentClass(CovariateRows, BaseMixture):
         all_cells : bool, default=False
             Also the patterns that no row has.
         """
+        need("pandas", "A data frame")
         import pandas as pd
 
         table, _ = self._table(X, sample_weight)
@@ -365,6 +368,7 @@ class LatentClass(CovariateRows, BaseMixture):
     # ---- tables
     def item_probabilities(self) -> pd.DataFrame:
         """The item-response probabilities, a row per item and value and a column per class (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         index = [(item, value) for item, values in self.item_values_.items() for value in values]
@@ -374,6 +378,7 @@ class LatentClass(CovariateRows, BaseMixture):
 
     def posterior(self, X: Any) -> pd.DataFrame:
         """Posterior class probabilities and the modal class of each row (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         proba = self.predict_proba(X)

@@ -14,6 +14,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunks, Rows
 from softcount.core.classification import Classification, classify, information_criteria
@@ -365,6 +366,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
 
     def frame(self) -> pd.DataFrame:
         """The components' parameters, one row per component, column and quantity (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         names = self._class_labels()
