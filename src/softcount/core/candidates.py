@@ -105,7 +105,7 @@ class Candidates:
     def _of(
         cls, plain: MixtureModel, informed: MixtureModel, executor: Executor, rows: Chunks, plan: Plan
     ) -> Candidates:
-        rows = rows.keep_indexed()
+        rows = rows.keep_indexed(plain.n_components)
         assert rows.labels is not None
         labeled = np.flatnonzero((rows.labels.codes >= 0) & usable_rows(rows))
         told, place = _told(rows, labeled)

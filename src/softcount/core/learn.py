@@ -171,7 +171,7 @@ def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> 
     found = search(
         model,
         executor,
-        rows.keep_indexed(),
+        rows.keep_indexed(model.n_components),
         starts,
         effort,
         sample=sample,
