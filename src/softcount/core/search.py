@@ -226,7 +226,8 @@ class _Work:
     def begin(self, numbered: tuple[int, Start], executor: Executor, step: OnStep | None) -> _Run:
         """Run a start for a few iterations."""
         index, start = numbered
-        stopping = Stopping(self.effort.short_iter, 1e-5)
+        limit = self.effort.stopping
+        stopping = Stopping(min(self.effort.short_iter, limit.max_iter), 1e-5 if limit.tol > 0.0 else 0.0)
         rows = self.chunks if self.sample is None else self.sample
         journal = self._journal_of(index).part("short")
         try:
@@ -245,7 +246,7 @@ class _Work:
         # A run on some of the rows may have missed values that the others have.
         params = softened(self.model).solve(run.fit.counts, None) if partly else run.fit.params
         try:
-            end = self._to_the_end(run.index, params, executor, step)
+            end = self._to_the_end(run.index, params, executor, step, n_done=0 if partly else run.fit.n_iter)
         except FAILURES as error:
             return _Run(run.index, None, run.note, error)
         return _Run(run.index, end if partly else _joined(run.fit, end), run.note)
@@ -264,9 +265,12 @@ class _Work:
         return params, note
 
     def _to_the_end(
-        self, index: int, start: MixtureParams, executor: Executor, step: OnStep | None
+        self, index: int, start: MixtureParams, executor: Executor, step: OnStep | None, *, n_done: int = 0
     ) -> Fit[MixtureParams]:
-        """Run at every temperature in turn, each from where the last one ended; the last at the model's own."""
+        """Run at every temperature in turn, each from where the last one ended; the last at the model's own.
+
+        The short run's ``n_done`` iterations count among those that a start may take.
+        """
         params, effort, journal = start, self.effort, self._journal_of(index)
         if effort.annealing:
             mild = replace(effort.stopping, tol=max(effort.stopping.tol, 1e-5))
@@ -283,7 +287,7 @@ class _Work:
             executor,
             self.chunks,
             params,
-            effort.stopping,
+            replace(effort.stopping, max_iter=max(effort.stopping.max_iter - n_done, 0)),
             accelerate=effort.accelerate,
             on_step=step,
             journal=journal.part("end"),
