@@ -29,3 +29,25 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is not a folder (SOFTCOUNT_DATA names another one)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def cluster_client():
+    """A client of two worker processes that all tests of a run share; not the one that is used by default."""
+    pytest.importorskip("distributed")
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def two_workers(cluster_client):
+    """The same client, in use for the length of a test."""
+    with cluster_client.as_current():
+        yield cluster_client

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.model_selection import train_test_split
 
 from softcount import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
@@ -82,9 +82,9 @@ def _split(X: Any, y: Any, **settings: Any) -> DataSet:
 
 
 # ---- texts
-def _texts(train: Any, y: Any, test: Any, y_test: Any, **settings: Any) -> DataSet:
-    """Raw word counts; words that occur in a single training text are left out."""
-    vectorizer = CountVectorizer(min_df=2)
+def _texts(train: Any, y: Any, test: Any, y_test: Any, *, vectorizer: Any = None, **settings: Any) -> DataSet:
+    """Raw word counts where nothing else is asked for; words that occur in a single training text are left out."""
+    vectorizer = CountVectorizer(min_df=2) if vectorizer is None else vectorizer
     X = csr_array(vectorizer.fit_transform(train))
     return DataSet(X, y, csr_array(vectorizer.transform(test)), y_test, MultinomialNB, **settings)
 
@@ -103,6 +103,11 @@ def _unit_rows(X: Any) -> NDArray[np.float64]:
 def messages() -> DataSet:
     """The short messages that come with softcount."""
     return _split_texts(*load_messages(), numbers=_unit_rows)
+
+
+def messages_tfidf() -> DataSet:
+    """The same, with frequencies weighted by rarity and rows of length one, as scikit-learn does by default."""
+    return _split_texts(*load_messages(), vectorizer=TfidfVectorizer(min_df=2), numbers=_unit_rows)
 
 
 def sms() -> DataSet:
@@ -227,6 +232,7 @@ DATA_SETS: dict[str, Callable[[], DataSet]] = {
     function.__name__: function
     for function in (
         messages,
+        messages_tfidf,
         digits,
         breast_cancer,
         wine,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from studies.unlabeled.data_sets import DataSet, load
 
-__all__ = ["METHODS", "Job", "Result", "calibration_error", "draw_labels", "run"]
+__all__ = ["METHODS", "Job", "Result", "calibration_error", "draw_labels", "run", "with_nan"]
 
 #: Methods by their name in tables.
 METHODS = {
@@ -48,8 +47,6 @@ class Result:
         How the default used the unlabeled rows.
     verdict : dict
         The default's verdict: direction, whether it is conclusive, the difference and its sentence.
-    seconds : dict of method -> float
-        Time of the fit; ``"em"`` is what a fit of nothing but the EM inside the default would have taken.
     """
 
     name: str
@@ -59,7 +56,6 @@ class Result:
     calibration: dict[str, float]
     used: str
     verdict: dict[str, Any]
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def draw_labels(data: DataSet, n_labels: int, seed: int) -> NDArray[np.int64]:
@@ -86,24 +82,17 @@ def run(job: Job) -> Result:
     """Fit every method, with everything else at its default."""
     data = load(job.name)
     rows = draw_labels(data, job.n_labels, job.seed)
-    y = np.full(data.y.size, np.nan)
-    y[rows] = data.y[rows]
+    y = with_nan(data, rows)
     fits: dict[str, Any] = {}
-    seconds: dict[str, float] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for method, weight in (("labeled", 0.0), ("plain", 1.0), ("default", "auto")):
-            began = time.perf_counter()
             fits[method] = data.classifier(unlabeled_weight=weight, n_jobs=1).fit(data.X, y)
-            seconds[method] = time.perf_counter() - began
         accuracy = {method: float(fit.score(data.X_test, data.y_test)) for method, fit in fits.items()}
         accuracy["self_training"] = _self_training(data, rows)
         if data.numbers is not None:
             accuracy["spreading"] = _label_spreading(data, rows)
     default = fits["default"]
-    if default.unlabeled_use_ == "full":
-        around = seconds["plain"] - fits["plain"].history_[-1].seconds
-        seconds["em"] = around + default.history_[-1].seconds
     calibration = {
         method: calibration_error(fits[method].predict_proba(data.X_test), data.y_test)
         for method in ("labeled", "default")
@@ -116,7 +105,14 @@ def run(job: Job) -> Result:
         "sentence": found.sentence,
     }
     used = default.unlabeled_use_
-    return Result(job.name, job.n_labels, job.seed, accuracy, calibration, used, verdict, seconds)
+    return Result(job.name, job.n_labels, job.seed, accuracy, calibration, used, verdict)
+
+
+def with_nan(data: DataSet, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The labels of some rows, NaN for the others."""
+    y = np.full(data.y.size, np.nan)
+    y[rows] = data.y[rows]
+    return y
 
 
 def _with_minus_one(data: DataSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,9 +6,9 @@ import re
 import sys
 from pathlib import Path
 
-from studies.unlabeled.draws import Result
 from studies.unlabeled.figures import draw_curves
 from studies.unlabeled.plan import TITLES
+from studies.unlabeled.results import Kept
 from studies.unlabeled.tables import cost_table, main_table, totals, verdict_table
 
 __all__ = ["replace_section", "write_page"]
@@ -23,15 +23,20 @@ def replace_section(page: str, name: str, content: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n{content}\n{end}", page)
 
 
-def write_page(path: Path, results: list[Result], skipped: list[str], minutes: float) -> None:
-    """Write tables and figures of a whole run."""
+def write_page(path: Path, kept: Kept) -> None:
+    """Write tables and figures of all that is kept."""
+    results = kept.results
     seeds = sorted({r.seed for r in results})
+    drawn = {r.name for r in results}
+    if any({r.seed for r in results if r.name == name} != set(seeds) for name in drawn):
+        raise ValueError("The results that are kept are of different draws: run all sets with the same --first-seed.")
     how = (
-        f"Means of {len(seeds)} draws of the labels (seeds {seeds[0]} to {seeds[-1]}); the whole study took "
-        f"{minutes:.0f} minutes of processor time."
+        f"Means of {len(seeds)} draws of the labels (seeds {seeds[0]} to {seeds[-1]}); these took "
+        f"{sum(kept.minutes.values()):.0f} minutes of processor time."
     )
+    skipped = [title for name, title in TITLES.items() if name not in drawn]
     if skipped:
-        how += " Skipped, because the data was not there: " + "; ".join(skipped) + "."
+        how += " Skipped, because the data was not there: " + ", ".join(skipped) + "."
     figures = draw_curves(results, path.parent / "figures")
     images = "\n\n".join(f"![{TITLES[_set_of(f)]}](figures/{f.name})" for f in figures)
     page = path.read_text(encoding="utf-8")
@@ -39,7 +44,7 @@ def write_page(path: Path, results: list[Result], skipped: list[str], minutes: f
         "main table": f"{main_table(results)}\n\n{how}",
         "verdicts": f"{totals(results)}\n\n{verdict_table(results)}",
         "curves": images,
-        "cost": cost_table(results),
+        "cost": cost_table(kept.costs),
     }.items():
         page = replace_section(page, name, content)
     path.write_text(page, encoding="utf-8")

@@ -7,10 +7,11 @@ import sys
 from studies.unlabeled.data_sets import DATA_SETS, MissingDataError, load
 from studies.unlabeled.draws import Job
 
-__all__ = ["CURVES", "QUICK_SETS", "TABLE", "TITLES", "planned_jobs"]
+__all__ = ["CURVES", "DRAWS_TIMED", "QUICK_SETS", "TABLE", "TITLES", "jobs_to_time", "planned_jobs"]
 
 TITLES = {
     "messages": "demo messages",
+    "messages_tfidf": "demo messages, tf-idf",
     "digits": "digits, 8 by 8",
     "breast_cancer": "breast cancer",
     "wine": "wine",
@@ -37,6 +38,7 @@ TABLE: dict[str, tuple[int, ...]] = {
     "breast_cancer": (10,),
     "wine": (10,),
     "messages": (10, 20, 40),
+    "messages_tfidf": (20, 40),
     "digits": (30, 100),
     "newsgroups_topics": (10, 1000),
     "newsgroups_odd": (200, 1000),
@@ -51,6 +53,9 @@ CURVES: dict[str, tuple[int, ...]] = {
     "newsgroups_topics": (2, 10, 50, 250, 1000),
     "newsgroups_odd": (10, 50, 200, 1000),
 }
+
+#: Draws whose fits are timed.
+DRAWS_TIMED = 5
 
 QUICK_SETS = ["messages", "digits", "breast_cancer", "wine", "votes", "sms"]
 
@@ -77,3 +82,14 @@ def planned_jobs(n_draws: int, first_seed: int, sets: list[str] | None) -> tuple
             if part:
                 batches.append([Job(name, size, seed) for size in sorted(sizes) for seed in part])
     return batches, skipped
+
+
+def jobs_to_time(batches: list[list[Job]], n_draws: int) -> list[Job]:
+    """The first draws of every row of the tables."""
+    jobs = sorted({job for batch in batches for job in batch if job.n_labels in TABLE[job.name]}, key=_place)
+    first = min((job.seed for job in jobs), default=0)
+    return [job for job in jobs if job.seed < first + n_draws]
+
+
+def _place(job: Job) -> tuple[str, int, int]:
+    return job.name, job.n_labels, job.seed

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import mean, median
+from typing import TypeVar
 
+from studies.unlabeled.cost import Cost
 from studies.unlabeled.draws import Result
 from studies.unlabeled.plan import TABLE, TITLES
 
 __all__ = ["cost_table", "main_table", "rows", "totals", "verdict_table"]
 
+Drawn = TypeVar("Drawn", Result, Cost)
+
 #: A difference on the test part that a verdict should see.
 NOTABLE = 0.03
 
 
-def rows(results: list[Result]) -> Iterator[tuple[str, int, list[Result]]]:
+def rows(results: list[Drawn]) -> Iterator[tuple[str, int, list[Drawn]]]:
     """Draws of every row of the tables, in their order."""
     for name, sizes in TABLE.items():
         for size in sizes:
@@ -87,16 +91,25 @@ def totals(results: list[Result]) -> str:
     )
 
 
-def cost_table(results: list[Result]) -> str:
-    """Time of the whole default fit in units of plain EM, and of the EM inside it."""
+def cost_table(costs: list[Cost]) -> str:
+    """Time and memory of the whole default fit in units of plain EM, and time in those of the EM inside it."""
     lines = [
-        "| data, labels | plain EM, s | default, s | default / plain EM | default / its own EM |",
-        "|---|---|---|---|---|",
+        "| data, labels | plain EM, s (iterations) | EM inside the default, s (iterations) | default, s "
+        "| default / EM inside | default / plain EM | memory, MB: plain EM → default |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for name, size, draws in rows(results):
-        plain, default = (median(r.seconds[m] for r in draws) for m in ("plain", "default"))
-        ratio = median(r.seconds["default"] / r.seconds["plain"] for r in draws)
-        own = [r.seconds["default"] / r.seconds["em"] for r in draws if "em" in r.seconds]
-        inside = f"{median(own):.1f}" if own else ""
-        lines.append(f"| {_label(name, size)} | {plain:.2f} | {default:.2f} | {ratio:.1f} | {inside} |")
+    for name, size, draws in rows(costs):
+        plain, default = (median(c.seconds[m] for c in draws) for m in ("plain", "default"))
+        ratio = median(c.seconds["default"] / c.seconds["plain"] for c in draws)
+        kept = [c for c in draws if "em" in c.seconds]
+        own, inside = "", ""
+        if kept:
+            own = f"{median(c.seconds['em'] for c in kept):.3f} ({median(c.iterations['default'] for c in kept):.0f})"
+            inside = f"{median(c.seconds['default'] / c.seconds['em'] for c in kept):.1f}"
+        passes = median(c.iterations["plain"] for c in draws)
+        memory = " → ".join(f"{median(c.peak[m] for c in draws):.1f}" for m in ("plain", "default"))
+        lines.append(
+            f"| {_label(name, size)} | {plain:.3f} ({passes:.0f}) | {own} | {default:.3f} | {inside} | {ratio:.1f} "
+            f"| {memory} |"
+        )
     return "\n".join(lines)

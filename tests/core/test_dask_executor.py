@@ -22,17 +22,9 @@ from softcount.inputs.labels import read_labels
 pytest.importorskip("distributed")
 
 
-@pytest.fixture(scope="module")
-def client():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+@pytest.fixture
+def client(cluster_client):
+    return cluster_client
 
 
 def make_chunks(n_rows, rows_per_chunk, seed=0):

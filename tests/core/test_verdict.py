@@ -113,6 +113,28 @@ def test_rows_of_weight_zero_compare_em_in_the_sentence_but_have_no_direction() 
     assert str(verdict).endswith("they were given weight 0.")
 
 
+def test_more_hits_without_better_probabilities_are_not_called_no_help() -> None:
+    few = judge([True] * 8 + [False] * 2, [True] * 9 + [False], "none")
+    assert str(few).startswith(
+        "Too few labels to tell (10 labeled rows: accuracy 0.80 without and 0.90 with EM over the"
+    )
+    assert str(few).endswith("they were given weight 0, because the held-out probabilities were not better.")
+    clear = judge([True] * 50 + [False] * 50, [True] * 90 + [False] * 10, "none")
+    assert str(clear).startswith(
+        "Held-out accuracy 0.50 without and 0.90 with EM over the 11,014 unlabeled rows (± 0.08)"
+    )
+
+
+def test_one_unlabeled_row_is_spoken_of_in_the_singular() -> None:
+    rights = [True] * 1900 + [False] * 100
+    held, settings = held_out(rights, rights), {"n_labeled": 2000, "n_unlabeled": 1}
+    used = weigh_up(held, COOLING, "full", every_class_twice=True, **settings)
+    assert "with the 1 unlabeled row (± 0.00); it was used, because" in str(used)
+    single = weigh_up(held, COOLING, "full", every_class_twice=False, **settings)
+    assert "The 1 unlabeled row was used, because" in str(single)
+    assert "the 1 unlabeled row was used, because" in str(no_evidence("full", 2, 1))
+
+
 def test_a_class_with_one_label_leaves_every_verdict_open() -> None:
     verdict = judge([False] * 60, [True] * 60, twice=False)
     assert not verdict.conclusive

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from softcount.core.crossfit import HeldOut
+from studies.unlabeled.components import chosen_number, try_numbers
+from studies.unlabeled.cost import Cost, measure
 from studies.unlabeled.data_sets import REPOSITORY, MissingDataError, load
 from studies.unlabeled.draws import Job, Result, calibration_error, draw_labels, run
-from studies.unlabeled.page import replace_section
-from studies.unlabeled.plan import CURVES, TABLE, TITLES, planned_jobs
-from studies.unlabeled.results import read_results, write_results
+from studies.unlabeled.page import replace_section, write_page
+from studies.unlabeled.plan import CURVES, TABLE, TITLES, jobs_to_time, planned_jobs
+from studies.unlabeled.results import Kept, keep, read_results
 from studies.unlabeled.tables import cost_table, main_table, totals, verdict_table
 
 
 def result(seed: int, labeled: float, default: float, *, used: str = "full", direction: int = 1) -> Result:
     verdict = {"direction": direction, "conclusive": True, "difference": 0.1 * direction, "sentence": ""}
     accuracy = {"labeled": labeled, "plain": 0.5, "default": default, "self_training": 0.4}
-    seconds = {"plain": 1.0, "default": 3.0, "em": 1.5}
-    return Result("wine", 10, seed, accuracy, {"labeled": 0.2, "default": 0.1}, used, verdict, seconds)
+    return Result("wine", 10, seed, accuracy, {"labeled": 0.2, "default": 0.1}, used, verdict)
+
+
+def cost(seed: int, used: str, *, name: str = "wine") -> Cost:
+    seconds, iterations = {"plain": 1.0, "default": 3.0}, {"plain": 4}
+    if used == "full":
+        seconds["em"], iterations["default"] = 1.5, 6
+    return Cost(name, 10, seed, used, seconds, iterations, {"plain": 2.0, "default": 2.5})
 
 
 def test_a_draw_reports_every_method_and_the_verdict() -> None:
@@ -28,7 +40,30 @@ def test_a_draw_reports_every_method_and_the_verdict() -> None:
     assert all(0.0 <= value <= 1.0 for value in found.accuracy.values())
     assert found.used in ("none", "marginals", "full")
     assert found.verdict["sentence"]
+
+
+def test_a_cost_has_seconds_iterations_and_memory_of_plain_em_and_of_the_default() -> None:
+    found = measure(Job("wine", 10, 3))
+    assert found.seconds["plain"] > 0.0
     assert found.seconds["default"] > 0.0
+    assert found.iterations["plain"] > 0
+    assert ("em" in found.seconds) == ("default" in found.iterations) == (found.used == "full")
+    assert min(found.peak.values()) > 0.0
+
+
+def test_more_components_are_taken_where_held_out_rows_say_so() -> None:
+    tried = try_numbers(Job("wine", 10, 3))
+    assert tried.chosen in tried.accuracy
+    assert set(tried.accuracy) == set(tried.seconds) == {1, 2, 3}
+
+    def choice(right: float) -> Any:
+        posterior = np.log(np.tile([right, 1.0 - right], (6, 1)))
+        held = HeldOut(np.arange(6), np.zeros(6, dtype=np.int32), np.ones(6), np.ones(6), {"full": posterior})
+        return SimpleNamespace(held_out=held, use="full", cooling=0.0)
+
+    assert chosen_number({1: choice(0.6), 2: choice(0.9), 3: choice(0.9)}) == 2
+    assert chosen_number({1: choice(0.9), 2: choice(0.6), 3: choice(0.95)}) == 3
+    assert chosen_number({1: choice(0.9), 2: choice(0.9), 3: choice(0.6)}) == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -54,13 +89,26 @@ def test_tables_hold_means_choices_and_verdicts() -> None:
         "3 draws: in 2 the true difference exceeds 3 points, and the direction is right in 1"
     )
     assert "1 of them with the wrong sign" in totals(results)
-    assert cost_table(results).splitlines()[-1] == "| wine, 10 | 1.00 | 3.00 | 3.0 | 2.0 |"
+    last = cost_table([cost(0, "full"), cost(1, "none")]).splitlines()[-1]
+    assert last == "| wine, 10 | 1.000 (4) | 1.500 (6) | 3.000 | 2.0 | 3.0 | 2.0 → 2.5 |"
+    assert cost_table([cost(1, "none")]).splitlines()[-1] == "| wine, 10 | 1.000 (4) |  | 3.000 |  | 3.0 | 2.0 → 2.5 |"
 
 
-def test_results_survive_the_file_they_are_kept_in(tmp_path: Path) -> None:
-    results = [result(0, 0.6, 0.8)]
-    write_results(tmp_path / "out" / "study.json", results, ["x"], 2.0)
-    assert read_results(tmp_path / "out" / "study.json") == (results, ["x"], 2.0)
+def test_results_are_kept_set_by_set_and_the_latest_of_a_set_count(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "study.json"
+    keep(path, Kept([result(0, 0.6, 0.8)], [], {"wine": 2.0}))
+    keep(path, Kept([], [cost(0, "full"), cost(0, "full", name="votes")], {}))
+    keep(path, Kept([result(1, 0.5, 0.7)], [], {"wine": 3.0}))
+    keep(path, Kept([], [cost(1, "none")], {}))
+    assert read_results(path) == Kept(
+        [result(1, 0.5, 0.7)], [cost(0, "full", name="votes"), cost(1, "none")], {"wine": 3.0}
+    )
+
+
+def test_a_page_of_results_from_different_draws_is_refused(tmp_path: Path) -> None:
+    other = replace(result(1, 0.6, 0.8), name="votes")
+    with pytest.raises(ValueError, match="same --first-seed"):
+        write_page(tmp_path / "page.md", Kept([result(0, 0.6, 0.8), other], [], {}))
 
 
 def test_only_what_stands_between_the_markers_of_a_page_is_replaced() -> None:
@@ -83,6 +131,7 @@ def test_every_set_has_a_title_and_absent_ones_are_skipped(monkeypatch: pytest.M
     monkeypatch.setenv("SOFTCOUNT_DATA", str(tmp_path))
     batches, skipped = planned_jobs(3, 7, ["wine", "votes"])
     assert [job.seed for batch in batches for job in batch] == [7, 8, 9]
+    assert [job.seed for job in jobs_to_time(batches, 2)] == [7, 8]
     assert len(skipped) == 1
     assert skipped[0].startswith("house votes (no file")
     with pytest.raises(MissingDataError):

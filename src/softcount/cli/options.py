@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -14,6 +15,8 @@ __all__ = [
     "GLM_FAMILIES",
     "GLM_LINKS",
     "Decorator",
+    "checkpoint_options",
+    "checkpointed",
     "data_options",
     "output_options",
     "read_roles",
@@ -64,6 +67,11 @@ output_options = with_options(
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors on standard error."),
 )
 
+checkpoint_options = with_options(
+    click.option("--checkpoint", metavar="DIR", help="Write there what the fit has come to, every 30 seconds."),
+    click.option("--resume", is_flag=True, help="Go on with the fit whose checkpoints are in DIR, to the same bits."),
+)
+
 role_options = with_options(
     click.option(
         "--role",
@@ -79,6 +87,23 @@ role_options = with_options(
 def tab(delimiter: str | None) -> str | None:
     r"""The delimiter as typed; ``\t`` and "tab" are a tab."""
     return "\t" if delimiter in ("\\t", "tab") else delimiter
+
+
+def checkpointed(options: dict[str, Any]) -> AbstractContextManager[None]:
+    """The checkpoints that ``--checkpoint`` and ``--resume`` ask for; without them nothing is written.
+
+    Parameters
+    ----------
+    options : dict
+        With ``checkpoint`` and ``resume``.
+    """
+    if options["checkpoint"] is None:
+        if options["resume"]:
+            raise UsageError("--resume goes on with the checkpoints of --checkpoint DIR; give that as well.")
+        return nullcontext()
+    from softcount.persist.checkpoints import checkpoints
+
+    return checkpoints(options["checkpoint"], resume=options["resume"])
 
 
 def read_roles(options: dict[str, Any]) -> dict[str, str]:

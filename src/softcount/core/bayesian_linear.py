@@ -24,7 +24,7 @@ everything is a sum over coordinates, and the evidence is maximal where (MacKay,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,13 +35,23 @@ from scipy.special import gammaln
 from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.bayesian_spectrum import LinearPrior, Problem, Spectrum
+from softcount.core.chunks import Chunk, DistantRows
 from softcount.core.column_moments import column_means
 from softcount.core.execute import Executor
+from softcount.core.linear_chunks import SERIAL, DesignForm, target_of
 from softcount.core.normal_equations import Design, GramTally
 from softcount.core.symmetric_solve import factorize
 from softcount.families.statistics import Moments, Sums
 
-__all__ = ["LinearPrior", "NoisePrior", "Posterior", "conjugate_posterior", "evidence_posterior", "tally_moments"]
+__all__ = [
+    "LinearPrior",
+    "NoisePrior",
+    "Posterior",
+    "conjugate_posterior",
+    "evidence_posterior",
+    "tally_distant_moments",
+    "tally_moments",
+]
 
 LOG_RANGE = 30.0
 GRID = 121
@@ -98,6 +108,39 @@ def tally_moments(design: Design, target: FloatArray, weight: FloatArray | None,
         center = column_means(design, executor)
         design = replace(design, center=center)
     middle = float(target.mean())
+    total = _products(design, target, weight, middle, executor)["total"]
+    return _moments_of(total, center, middle)
+
+
+def tally_distant_moments(rows: DistantRows, form: DesignForm, middle: float, executor: Executor) -> Moments:
+    """The same of rows that are not in memory, whose second block holds the targets.
+
+    Parameters
+    ----------
+    rows : DistantRows
+    form : DesignForm
+        With the columns' means as their center, where they are dense.
+    middle : float
+        What the targets are shifted by.
+    executor : Executor
+    """
+
+    def tally(lane: Iterable[Chunk]) -> Sums:
+        total: Sums | None = None
+        for chunk in lane:
+            part = _products(form.of(chunk.blocks[0]), target_of(chunk), chunk.weight, middle, SERIAL)
+            total = part if total is None else total + part
+        assert total is not None  # lanes are not empty
+        return total
+
+    n_columns = form.n_features + 1
+    found = executor.reduce(tally, rows, counts_bytes=GramTally.nbytes(n_columns))
+    center = np.zeros(form.n_features) if form.center is None else form.center
+    return _moments_of(found["total"], center, middle)
+
+
+def _products(design: Design, target: FloatArray, weight: FloatArray | None, middle: float, executor: Executor) -> Sums:
+    """Products of the shifted columns, the intercept first and the shifted targets last."""
 
     def tally(lane: Sequence[slice]) -> Sums:
         sums = GramTally(design.n_columns)
@@ -108,7 +151,11 @@ def tally_moments(design: Design, target: FloatArray, weight: FloatArray | None,
             design.load(rows, scratch).add_to(sums, root, root * part)
         return Sums({"total": sums.total})
 
-    total = executor.reduce(tally, design.slices(), counts_bytes=GramTally.nbytes(design.n_columns))["total"]
+    return executor.reduce(tally, design.slices(), counts_bytes=GramTally.nbytes(design.n_columns))
+
+
+def _moments_of(total: FloatArray, center: FloatArray, middle: float) -> Moments:
+    """Weight, means and scatter from the products of shifted columns."""
     mass = float(total[0, 0])
     shift = total[1:, 0] / mass if mass > 0.0 else np.zeros(total.shape[0] - 1)
     size = shift.size

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softcount import kernels
+from softcount._optional import need
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunk, Rows
 from softcount.core.evidence import entropy_of
@@ -79,6 +80,7 @@ class Classification:
 
     def frame(self) -> pd.DataFrame:
         """The table as a data frame: expected component by row, assigned component by column (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         index = pd.Index(list(self.names), name="component")

@@ -11,7 +11,7 @@ from softcount.core.execute import Executor
 from softcount.core.normal_equations import Design
 from softcount.families.statistics import Sums
 
-__all__ = ["centering", "column_deviations", "column_means"]
+__all__ = ["centering", "column_deviations", "column_means", "deviations_of", "squares_of"]
 
 #: A mean this many standard deviations from zero costs a Gram matrix two digits: worth a subtraction.
 FAR_FROM_ZERO = 10.0
@@ -61,6 +61,11 @@ def column_means(design: Design, executor: Executor) -> FloatArray:
 
 def column_deviations(design: Design, executor: Executor) -> FloatArray:
     """Standard deviation of every column of a design; 1 for the intercept."""
+    return deviations_of(squares_of(design, executor), design.n_samples, fit_intercept=design.fit_intercept)
+
+
+def squares_of(design: Design, executor: Executor) -> Sums:
+    """Sums of every column of a design, and of its squares."""
 
     def tally(lane: Sequence[slice]) -> Sums:
         first, second = np.zeros(design.n_columns), np.zeros(design.n_columns)
@@ -72,9 +77,13 @@ def column_deviations(design: Design, executor: Executor) -> FloatArray:
             second += loaded.squares()
         return Sums({"first": first, "second": second})
 
-    sums = executor.reduce(tally, design.slices())
-    mean = sums["first"] / design.n_samples
-    deviations = np.sqrt(np.maximum(sums["second"] / design.n_samples - mean * mean, 0.0))
-    if design.fit_intercept:
+    return executor.reduce(tally, design.slices())
+
+
+def deviations_of(sums: Sums, n_samples: int, *, fit_intercept: bool) -> FloatArray:
+    """Standard deviations from these sums."""
+    mean = sums["first"] / n_samples
+    deviations = np.sqrt(np.maximum(sums["second"] / n_samples - mean * mean, 0.0))
+    if fit_intercept:
         deviations[0] = 1.0
     return deviations

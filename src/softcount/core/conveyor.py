@@ -147,5 +147,8 @@ def release_chunk(chunk: Any) -> None:
 
     A lane that waits for its next chunk still holds the last one by name; emptied, it holds nothing.
     """
+    if hasattr(chunk, "forget"):
+        chunk.forget()
+        return
     for block in getattr(chunk, "blocks", ()):
         vars(block).clear()

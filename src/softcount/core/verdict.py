@@ -66,8 +66,8 @@ def _unknown(used: str, n_labeled: int, n_unlabeled: int, sentence: str) -> Verd
 def no_evidence(used: str, n_labeled: int, n_unlabeled: int) -> Verdict:
     """The verdict where no labeled row could be held out."""
     sentence = (
-        f"Too few labels to tell ({_rows(n_labeled)} of known class, none of which could be held out): the "
-        f"{n_unlabeled:,} unlabeled rows were used, because with so few labels they usually help. Label at least 2 "
+        f"Too few labels to tell ({_rows(n_labeled)} of known class, none of which could be held out): "
+        f"{_were(_open_rows(n_unlabeled))} used, because with so few labels they usually help. Label at least 2 "
         "rows per class."
     )
     return _unknown(used, n_labeled, n_unlabeled, sentence)
@@ -163,10 +163,9 @@ def _direction(used: str, gain: float, brier_gain: float, every_class_twice: boo
 
 
 def _sentence(verdict: Verdict, half_width: float, every_class_twice: bool) -> str:
-    rows = f"the {verdict.n_unlabeled:,} unlabeled rows"
     if verdict.used == "none":
         return _not_used(verdict, half_width)
-    how = _how(verdict.used)
+    rows, how = _open_rows(verdict.n_unlabeled), _how(verdict.used)
     if verdict.conclusive:
         change = "raised" if verdict.difference > 0.0 else "lowered"
         return (
@@ -175,11 +174,11 @@ def _sentence(verdict: Verdict, half_width: float, every_class_twice: bool) -> s
         )
     if not every_class_twice:
         return (
-            f"Too few labels to tell: some class has a single labeled row. {rows.capitalize()} were used{how}, because "
-            "with so few labels they usually help. Label at least 2 rows per class."
+            f"Too few labels to tell: some class has a single labeled row. {_were(rows).capitalize()} used{how}, "
+            "because with so few labels they usually help. Label at least 2 rows per class."
         )
     figures = f"accuracy {verdict.accuracy_labeled:.2f} without and {verdict.accuracy:.2f} with {rows}"
-    reason = f"they were used{how}, because the held-out probabilities were better"
+    reason = f"{_them(verdict)} used{how}, because the held-out probabilities were better"
     if half_width <= NARROW:
         return f"Little difference: {figures} (± {half_width:.2f}); {reason}."
     return f"Too few labels to tell ({_rows(verdict.n_labeled)}: {figures}, ± {half_width:.2f}); {reason}."
@@ -190,11 +189,29 @@ def _how(used: str) -> str:
 
 
 def _not_used(verdict: Verdict, half_width: float) -> str:
-    figures = (
-        f"accuracy {verdict.accuracy_labeled:.2f} without and {verdict.accuracy:.2f} with EM over them, "
-        f"± {half_width:.2f}"
-    )
-    return f"The {verdict.n_unlabeled:,} unlabeled rows did not help ({figures}); they were given weight 0."
+    without, with_em = f"{verdict.accuracy_labeled:.2f}", f"{verdict.accuracy:.2f}"
+    rows, weight = _open_rows(verdict.n_unlabeled), f"{_them(verdict)} given weight 0"
+    if verdict.accuracy <= verdict.accuracy_labeled or with_em == without:
+        figures = f"accuracy {without} without and {with_em} with EM over them, ± {half_width:.2f}"
+        return f"{rows.capitalize()} did not help ({figures}); {weight}."
+    # More hits but no better probabilities: nobody would call that no help.
+    figures = f"accuracy {without} without and {with_em} with EM over {rows}"
+    reason = f"{weight}, because the held-out probabilities were not better"
+    if verdict.conclusive or half_width <= NARROW:
+        return f"Held-out {figures} (± {half_width:.2f}); {reason}."
+    return f"Too few labels to tell ({_rows(verdict.n_labeled)}: {figures}, ± {half_width:.2f}); {reason}."
+
+
+def _open_rows(n: int) -> str:
+    return f"the {n:,} unlabeled row{'' if n == 1 else 's'}"
+
+
+def _were(rows: str) -> str:
+    return f"{rows} {'were' if rows.endswith('s') else 'was'}"
+
+
+def _them(verdict: Verdict) -> str:
+    return "it was" if verdict.n_unlabeled == 1 else "they were"
 
 
 def _rows(n: int) -> str:

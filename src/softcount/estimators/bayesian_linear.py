@@ -18,6 +18,7 @@ from softcount.core.bayesian_linear import (
     Posterior,
     conjugate_posterior,
     evidence_posterior,
+    tally_distant_moments,
     tally_moments,
 )
 from softcount.core.blas_threads import single_threaded_blas
@@ -25,16 +26,14 @@ from softcount.core.counts import Counts
 from softcount.core.execute import ThreadExecutor
 from softcount.core.glm.families import GaussianFamily
 from softcount.core.normal_equations import Design
+from softcount.estimators._linear_table import check_finite, check_width, column_names, read_table
 from softcount.estimators._saving import Savable
 from softcount.estimators.bayesian_prior import check_noise, read_prior
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
-from softcount.estimators.glm.inputs import (
-    check_finite,
-    check_width,
-    column_names,
-    read_table,
-    read_target,
-)
+from softcount.estimators.distant.face import AnswersInBatches
+from softcount.estimators.distant.sources import is_distant, lies_elsewhere
+from softcount.estimators.glm.distant import distant_score, distant_table
+from softcount.estimators.glm.inputs import read_target
 from softcount.estimators.glm.intervals import predictor_error
 from softcount.families.statistics import Moments
 from softcount.inputs.weights import read_weights
@@ -55,7 +54,7 @@ class PosteriorDraws(NamedTuple):
     noise_variance: FloatArray
 
 
-class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
+class BayesianLinearRegression(AnswersInBatches, Savable, RegressorMixin, BaseEstimator):
     r"""Linear regression with a normal prior: posterior, predictive distribution and evidence from one pass.
 
     .. math:: y_i = x_i^\top w + b + \varepsilon_i, \qquad \varepsilon_i \sim N(0, \sigma^2), \qquad
@@ -146,21 +145,22 @@ class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows and their targets.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Columns; every cell a finite number.
+            Columns; every cell a finite number. Or rows that are not in memory: a Parquet file or folder, an Arrow
+            dataset, a memory-mapped array, batches, a Dask collection.
         y : array-like of shape (n_samples,)
-            Targets.
+            Targets; of files the name of a column.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         """
         return self._solve(self._tally(X, y, sample_weight, reset=True))
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen so far, and solve again.
 
         Parameters
@@ -188,6 +188,19 @@ class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
             return mean
         scale = np.sqrt(self.noise_variance_ + self._error(table) ** 2)
         return mean, scale * math.sqrt(_variance_factor(self.df_))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Coefficient of determination of the predictions.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        """
+        if is_distant(X):
+            check_is_fitted(self)
+            return distant_score(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def predict_interval(self, X: Any, *, kind: IntervalKind = "observation", level: float = 0.95) -> FloatArray:
         """Interval that holds every row's mean, or a new observation, with the given probability.
@@ -276,6 +289,8 @@ class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
 
     def _tally(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Moments:
         check_noise(self.noise, self.noise_shape, self.noise_rate)
+        if lies_elsewhere(X):
+            return self._tally_distant(X, y, sample_weight)
         table = read_table(self, X, reset=reset)
         check_width(table.shape[1], "The posterior covariance", "Select or hash columns first.")
         target, _ = read_target(GaussianFamily(), y, table.shape[0])
@@ -285,6 +300,15 @@ class BayesianLinearRegression(Savable, RegressorMixin, BaseEstimator):
         check_finite(table, column_names(self))
         with single_threaded_blas():
             return tally_moments(Design(table), target, weight, ThreadExecutor(self.n_jobs))
+
+    def _tally_distant(self, X: Any, y: Any, sample_weight: Any) -> Moments:
+        with single_threaded_blas():
+            seen, rows = distant_table(
+                self, X, y, sample_weight, family=GaussianFamily(), fit_intercept=True, always_center=True
+            )
+            check_width(seen.form.n_features, "The posterior covariance", "Select or hash columns first.")
+            middle = float(seen.survey.target.mean[0])
+            return tally_distant_moments(rows, seen.form, middle, ThreadExecutor(self.n_jobs))
 
     def _solve(self, moments: Moments) -> Self:
         """Posterior from the counts; everything fitted is written here, once."""

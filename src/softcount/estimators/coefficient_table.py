@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import FloatArray
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class CoefficientTable:
 
     def frame(self) -> pd.DataFrame:
         """The table as a data frame, one row per coefficient (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         return pd.DataFrame(self.columns, index=pd.Index(list(self.names), name="term"))

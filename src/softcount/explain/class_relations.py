@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.stats import norm
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import FloatArray
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class ClassOutcomes:
 
     def frame(self, level: float = 0.95) -> pd.DataFrame:
         """A row per component and value, with confidence intervals (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         z = _quantile(level)
@@ -107,6 +109,7 @@ class ClassEffects:
 
     def frame(self, level: float = 0.95) -> pd.DataFrame:
         """A row per component and coefficient, with confidence intervals and p-values (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         z = _quantile(level)

@@ -28,6 +28,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.estimators.logistic.inputs import check_whole
 from softcount.inputs.label_values import is_missing
@@ -144,6 +145,7 @@ class PairComparison:
 
     def frame(self) -> pd.DataFrame:
         """One row per model and size: mean error, interval, repeats, fits that warned (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         rows = [

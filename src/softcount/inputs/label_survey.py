@@ -12,7 +12,7 @@ from softcount._types import FloatArray, IntArray
 from softcount.inputs.label_codes import narrow_range, narrow_unique
 from softcount.inputs.label_values import as_vector, is_null
 
-__all__ = ["LabelSurvey", "distinct_entries"]
+__all__ = ["LabelSurvey", "distinct_entries", "entry_key"]
 
 #: Stands for every kind of missing label.
 NOTHING = ("nothing",)
@@ -41,7 +41,7 @@ def distinct_entries(y: Any) -> tuple[NDArray[Any], IntArray]:
     entries: list[Any] = []
     place = np.empty(values.shape[0], dtype=np.int64)
     for row, value in enumerate(values):
-        key = _key(value)
+        key = entry_key(value)
         found_at = position.get(key)
         if found_at is None:
             found_at = position[key] = len(entries)
@@ -66,7 +66,7 @@ def _of_arrow(y: Any) -> tuple[NDArray[Any], IntArray]:
     return entries, rows
 
 
-def _key(value: Any) -> Any:
+def entry_key(value: Any) -> Any:
     """Something to look an entry up by; equal numbers of different types are different entries."""
     if is_null(value):
         return NOTHING
@@ -120,7 +120,7 @@ class LabelSurvey:
         )
         found = cls(dtypes={entries.dtype})
         for entry, total in zip(entries.tolist(), counts, strict=True):
-            key = _key(entry)
+            key = entry_key(entry)
             found.entries.setdefault(key, entry)
             found.totals[key] = found.totals[key] + total if key in found.totals else total
         return found

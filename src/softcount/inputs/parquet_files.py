@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount.inputs.batches import Batch, row_values, split
 
 __all__ = ["DatasetSource", "ParquetSource", "find_files"]
@@ -52,10 +53,7 @@ class ParquetSource:
     """
 
     def __init__(self, path: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> None:
-        try:
-            import pyarrow  # noqa: F401  (only to see whether it is there)
-        except ImportError:
-            raise InputError("Reading Parquet files needs pyarrow: pip install pyarrow.") from None
+        need("pyarrow", "Reading Parquet files")
         self.files = find_files(path)
         self._features = features
         n_rows = 0

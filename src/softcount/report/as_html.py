@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from softcount._errors import InputError
+from softcount._optional import need
 from softcount.report.charts import accuracy_scale, heat, reliability_diagram
 from softcount.report.data import Report
 from softcount.report.wording import counted, percent, shown
@@ -107,10 +107,9 @@ def _part(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    try:
-        import jinja2
-    except ModuleNotFoundError:
-        raise InputError("An HTML report needs Jinja2: pip install 'softcount[report]'.") from None
+    need("jinja2", "An HTML report", "'softcount[report]'")
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_part),
         autoescape=True,

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount.core.execute import resolve_n_jobs
 from softcount.estimators.mixture._base import BaseMixture
 from softcount.select.advice import advise, single_starts
@@ -61,6 +62,7 @@ class Selection:
 
     def table(self) -> pd.DataFrame:
         """The comparison, a row per number of components (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         names = [f.name for f in fields(Candidate) if f.name != "notes"]

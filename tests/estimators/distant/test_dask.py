@@ -23,17 +23,9 @@ pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::softcount._errors.ConvergenceWarning")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def client():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+@pytest.fixture(autouse=True)
+def client(two_workers):
+    return two_workers
 
 
 def collection(X, sizes=(1100, 0, 900, 1000)):

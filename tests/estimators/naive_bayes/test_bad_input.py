@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
+from softcount import NaiveBayes
+from softcount._errors import InputError
 from tests.estimators.naive_bayes.cases import ALL, CATEGORICAL, COMPLEMENT, GAUSSIAN, GENERATIVE, MULTINOMIAL, Case
 
 DISCRETE = [case for case in ALL if case is not GAUSSIAN]
@@ -345,3 +347,8 @@ def test_a_refused_batch_leaves_the_model_as_it_was(case: Case) -> None:
     np.testing.assert_array_equal(model.predict_joint_log_proba(X), before)
     model.partial_fit(X, y)
     np.testing.assert_allclose(model.class_count_, 2 * np.bincount(y))
+
+
+def test_columns_by_name_are_asked_for_as_a_table() -> None:
+    with pytest.raises(InputError, match=r"X is a dict of columns; expected rows.*pyarrow\.table"):
+        NaiveBayes().fit({"color": ["red", "blue"], "size": [1.0, 2.0]}, [0, 1])

@@ -17,7 +17,8 @@ import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.execute import Executor
-from softcount.core.glm.model import GLMData, GLMModel, GLMParams
+from softcount.core.glm.data import GLMData
+from softcount.core.glm.model import GLMModel, GLMParams
 from softcount.core.glm.start import reduce_tally
 from softcount.core.iterate import Fit, Step
 from softcount.core.journal import NO_JOURNAL, Journal, Record

@@ -11,17 +11,18 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray
-from softcount.core.column_moments import column_deviations
 from softcount.core.counts import Counts
 from softcount.core.execute import C, Executor
+from softcount.core.glm.data import GLMData
 from softcount.core.glm.families import BinomialFamily, GLMFamily, NegativeBinomialFamily
 from softcount.core.glm.finish import finish
 from softcount.core.glm.links import Link, Log, UnitLink
-from softcount.core.glm.model import DevianceStopping, GLMData, GLMModel, GLMParams, Penalty
+from softcount.core.glm.model import DevianceStopping, GLMModel, GLMParams, Penalty
 from softcount.core.glm.start import null_deviance, reduce_tally, starting_coef
 from softcount.core.glm.wide import DIVERGING_STEP, fit_wide
 from softcount.core.iterate import Fit, Step, iterate
-from softcount.core.journal import NO_JOURNAL, Journal, digest_of, once
+from softcount.core.journal import NO_JOURNAL, Journal, once
+from softcount.core.linear_chunks import Largest
 from softcount.core.normal_equations import Design
 from softcount.core.orthogonal import (
     ROUNDING_TOLERANCE,
@@ -69,14 +70,13 @@ class GLMProblem:
     @property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        weight = self.data.weight
-        return float(self.data.target.size if weight is None else weight.sum())
+        return self.data.total_weight
 
     def starting_family(self) -> GLMFamily:
         """The family, with a theta by moments where theta is estimated."""
         if not self.estimates_theta:
             return self.family
-        return NegativeBinomialFamily(NegativeBinomialFamily.starting_theta(self.data.target, self.data.weight))
+        return NegativeBinomialFamily(NegativeBinomialFamily.starting_theta(*self.data.spread_targets()))
 
     def starting_params(self, family: GLMFamily, executor: Executor) -> GLMParams:
         """The null model's parameters."""
@@ -196,7 +196,7 @@ def fit_glm(
     ``journal``.
     """
     data, link = problem.data, problem.link
-    journal.bind(lambda: digest_of(data))
+    journal.bind(data.digest)
     family = problem.starting_family()
     null_objective = 0.5 * null_deviance(family, link, data, executor)
     reference = null_objective if math.isfinite(null_objective) else 0.0
@@ -212,7 +212,7 @@ def fit_glm(
             on_step=on_step,
             journal=journal.part("wide"),
         )
-        return GLMFit(model, wide, growing, left, _edge_row(model, data, wide.params))
+        return GLMFit(model, wide, growing, left, _edge_row(model, data, wide.params, executor))
     start = once(journal.part("start"), lambda: _fit_to_part(problem, executor))
     counts: Counts | None = None
     if start is not None:
@@ -226,14 +226,14 @@ def fit_glm(
     stopping = DevianceStopping(max_iter, tol, null_objective=reference)
     own = journal.part("end")
     primed = PrimedExecutor(executor, counts if own.recall() is None else None)
-    fit = iterate(model, primed, data, start, stopping, on_step=on_step, journal=own)
+    fit = iterate(model, primed, data.chunks, start, stopping, on_step=on_step, journal=own)
     if tol > 0.0 and fit.converged:
         fit = finish(model, data, fit, executor, total_weight=problem.total_weight, journal=journal.part("finish"))
     step = model.solve(fit.counts, fit.params).coef - fit.params.coef
     diverging = _diverging_columns(model, data, fit, np.abs(step), executor)
     slope = model.system(fit.counts)[1] - model.penalty.l2 * fit.params.coef
     gain_ahead = 0.0 if model.penalty.is_sparse else 0.5 * float(slope @ step)
-    return GLMFit(model, fit, diverging, gain_ahead, _edge_row(model, data, fit.params))
+    return GLMFit(model, fit, diverging, gain_ahead, _edge_row(model, data, fit.params, executor))
 
 
 def _deviance(counts: Counts) -> float:
@@ -243,6 +243,8 @@ def _deviance(counts: Counts) -> float:
 def _fit_to_part(problem: GLMProblem, executor: Executor) -> GLMParams | None:
     """Parameters fitted to evenly spaced rows, where rows are plenty and nothing is wrong with these."""
     data = problem.data
+    if data.is_distant:  # a look at a part would be one at all of them
+        return None
     wanted = max(PART_FEWEST_ROWS, PART_ROWS_PER_COLUMN * data.design.n_columns, data.target.size // PART_SHARE)
     stride = data.target.size // wanted
     if stride < SMALLEST_STRIDE:
@@ -257,7 +259,7 @@ def _fit_to_part(problem: GLMProblem, executor: Executor) -> GLMParams | None:
     counts = reduce_tally(model, part.data, start, executor)
     if not math.isfinite(counts.objective) or _is_suspicious(model, part.data.design, counts):
         return None
-    fit = iterate(model, PrimedExecutor(executor, counts), part.data, start, PART_STOPPING)
+    fit = iterate(model, PrimedExecutor(executor, counts), part.data.chunks, start, PART_STOPPING)
     return fit.params if fit.converged and not fit.params.stuck else None
 
 
@@ -318,16 +320,30 @@ def _diverging_columns(
         return nothing
     if not np.any(step > 1e-3 * np.max(np.abs(coef), initial=0.0)):
         return nothing
-    moved = step * column_deviations(data.design, executor)
+    moved = step * data.deviations(executor)
     return np.asarray(moved > max(DIVERGING_STEP, 0.1 * float(np.max(moved, initial=0.0))))
 
 
-def _edge_row(model: GLMModel, data: GLMData, params: GLMParams) -> int | None:
+def _edge_row(model: GLMModel, data: GLMData, params: GLMParams, executor: Executor) -> int | None:
     """The first row whose mean is a rounding error away from the edge of the family, under a link that has an edge."""
     if isinstance(model.link, UnitLink | Log) or math.isinf(model.family.lower_bound):
         return None
+    typical = data.mean_target
+    if not data.is_distant:
+        return _first_at_edge(model, data, params, typical)
+    rows: Any = data
+
+    def measure(part: GLMData, start: int) -> Largest:
+        found = _first_at_edge(model, part, params, typical)
+        return Largest(-math.inf if found is None else -float(start + found))
+
+    first = -float(rows.each(executor, measure).value)
+    return int(first) if math.isfinite(first) else None
+
+
+def _first_at_edge(model: GLMModel, data: GLMData, params: GLMParams, typical: float) -> int | None:
+    """The first such row of some rows in memory."""
     scratch = data.design.scratch()
-    typical = float(np.average(data.target, weights=data.weight))
     for chunk in data:
         predictor = data.design.load(chunk.rows, scratch).predictor(params.coef)
         mean = model.link.inverse(predictor if chunk.offset is None else predictor + chunk.offset)[0]

@@ -18,15 +18,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.execute import Executor
+from softcount.core.glm.data import GLMChunk, GLMData, each_chunk, fitting_scratch
+from softcount.core.glm.distant import distant_likelihood
 from softcount.core.glm.families import GLMFamily, TweedieFamily
 from softcount.core.glm.fit import GLMFit
-from softcount.core.glm.model import GLMChunk, GLMData, evaluate_rows
+from softcount.core.glm.links import Link
+from softcount.core.glm.model import evaluate_rows
 from softcount.core.normal_equations import GramTally, row_slices
 from softcount.families.statistics import Sums
 
@@ -137,9 +140,17 @@ def infer(
         effective = float(np.sum(inverse * found.information()))
         if found.model.penalty.is_zero:
             effective = float(np.count_nonzero(found.model.kept))
-    n_observations = weights.n_observations(data.target.size)
+    rows: Any = data
+    n_observations = float(rows.facts.n_used) if data.is_distant else weights.n_observations(data.n_samples)
     phi = _dispersion(found, family, n_observations - effective, dispersion)
-    at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+    if not data.is_distant:
+        at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+    elif _has_density(family):
+        at, log_likelihood = distant_likelihood(
+            family, rows, found.deviance, executor, pearson=phi, block_rows=BLOCK_ROWS
+        )
+    else:
+        at = log_likelihood = math.nan
     if inverse is None:
         return GLMInference(None, None, phi, at, log_likelihood, effective, n_observations)
     if covariance == "sandwich":
@@ -161,7 +172,7 @@ def likelihood(
     dispersion: float | None = None,
 ) -> tuple[float, float]:
     """The dispersion the likelihood is stated at, and the log-likelihood; not a number where there is none."""
-    if not family.has_likelihood or (isinstance(family, TweedieFamily) and not family.is_compound):
+    if not _has_density(family):
         return math.nan, math.nan
     ones = np.ones(target.size)
     frequency = ones if weights.frequency is None else weights.frequency
@@ -184,6 +195,10 @@ def likelihood(
     return dispersion, total - 0.5 * deviance / dispersion
 
 
+def _has_density(family: GLMFamily) -> bool:
+    return family.has_likelihood and not (isinstance(family, TweedieFamily) and not family.is_compound)
+
+
 def _dispersion(
     found: GLMFit, family: GLMFamily, df_residual: float, dispersion: DispersionKind | float | None
 ) -> float:
@@ -201,25 +216,39 @@ def _score_products(found: GLMFit, data: GLMData, weights: RowWeights, executor:
     """``sum_i f_i s_i s_i'`` for the shifted columns."""
     family = found.model.family_at(found.fit.params)
     link, params = found.model.link, found.fit.params
+    n_columns = data.design.n_columns
 
     def tally(lane: Sequence[GLMChunk]) -> Sums:
-        sums = GramTally(data.design.n_columns)
-        scratch = data.design.scratch()
-        for chunk in lane:
-            rows = data.design.load(chunk.rows, scratch)
-            predictor = rows.predictor(params.coef)
-            if chunk.offset is not None:
-                predictor = predictor + chunk.offset
-            evaluation = evaluate_rows(family, link, chunk.target, chunk.weight, predictor)
-            assert evaluation is not None  # the fit ended at parameters with means
-            score = evaluation.root_information * evaluation.pearson
-            if chunk.weight is not None:
-                score = score * chunk.weight
-            if weights.frequency is not None:
-                # Each of f copies has the score of one; the weight above is that of all of them.
-                often = weights.frequency[chunk.rows]
-                score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
-            rows.add_to(sums, score, np.zeros(score.shape))
+        sums = GramTally(n_columns)
+        scratch: FloatArray | None = None
+        for chunk in each_chunk(lane):
+            scratch = fitting_scratch(scratch, chunk)
+            often = None if weights.frequency is None else weights.frequency[chunk.rows]
+            _add_scores(sums, chunk, scratch, (family, link, params.coef), often)
         return sums.counts()
 
-    return executor.reduce(tally, data, counts_bytes=GramTally.nbytes(data.design.n_columns))["gram"]
+    return executor.reduce(tally, data.chunks, counts_bytes=GramTally.nbytes(n_columns))["gram"]
+
+
+def _add_scores(
+    sums: GramTally,
+    chunk: GLMChunk,
+    scratch: FloatArray,
+    fitted: tuple[GLMFamily, Link, FloatArray],
+    often: FloatArray | None,
+) -> None:
+    """Add the products of a chunk's scores."""
+    family, link, coef = fitted
+    rows = chunk.design.load(chunk.rows, scratch)
+    predictor = rows.predictor(coef)
+    if chunk.offset is not None:
+        predictor = predictor + chunk.offset
+    evaluation = evaluate_rows(family, link, chunk.target, chunk.weight, predictor)
+    assert evaluation is not None  # the fit ended at parameters with means
+    score = evaluation.root_information * evaluation.pearson
+    if chunk.weight is not None:
+        score = score * chunk.weight
+    if often is not None:
+        # Each of f copies has the score of one; the weight above is that of all of them.
+        score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
+    rows.add_to(sums, score, np.zeros(score.shape))

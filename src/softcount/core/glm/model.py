@@ -19,26 +19,26 @@ objective, or leaves the region where every mean is one the family can have, is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, cast, overload
+from typing import Literal
 
 import numpy as np
 
 from softcount._types import BoolArray, FloatArray
 from softcount.core.counts import Counts
 from softcount.core.elastic_net import coordinate_descent
+from softcount.core.glm.data import GLMChunk, each_chunk, fitting_scratch
 from softcount.core.glm.families import Evaluation, GLMFamily, NegativeBinomialFamily
 from softcount.core.glm.families.negative_binomial import LARGEST_THETA, SMALLEST_THETA
 from softcount.core.glm.links import Link
 from softcount.core.iterate import Step, Stopping
-from softcount.core.normal_equations import Design, GramTally
+from softcount.core.normal_equations import GramTally
 from softcount.core.orthogonal import FactorTally, OrthogonalSystem, TriangularFactor
 from softcount.core.symmetric_solve import Factor, factorize
 from softcount.families.statistics import Statistics, Sums
 
-__all__ = ["DevianceStopping", "GLMChunk", "GLMData", "GLMModel", "GLMParams", "Penalty", "Route", "evaluate_rows"]
+__all__ = ["DevianceStopping", "GLMModel", "GLMParams", "Penalty", "Route", "evaluate_rows"]
 
 Route = Literal["gram", "orthogonal"]
 
@@ -47,85 +47,6 @@ MAX_HALVINGS = 30
 PATIENT_HALVINGS = 8
 # A log(theta) further than this from the last one is no Newton step but a guess.
 LARGEST_THETA_STEP = 2.0
-
-
-@dataclass(frozen=True)
-class GLMChunk:
-    """Some rows of a model: which rows of the design, their targets, weights and offsets."""
-
-    design: Design
-    rows: slice
-    target: FloatArray
-    weight: FloatArray | None
-    offset: FloatArray | None
-
-
-@dataclass(frozen=True)
-class GLMData(Sequence[GLMChunk]):
-    """All rows of a model, as a sequence of chunks that are views, made when asked for.
-
-    Attributes
-    ----------
-    design : Design
-        The columns.
-    target : array of shape (n_samples,)
-        Observations; proportions for a binomial family.
-    weight : array of shape (n_samples,) or None
-        Product of frequency weight, precision weight and number of trials; None means one everywhere.
-    offset : array of shape (n_samples,) or None
-        Added to the linear predictor.
-    """
-
-    design: Design
-    target: FloatArray
-    weight: FloatArray | None = None
-    offset: FloatArray | None = None
-
-    @cached_property
-    def _slices(self) -> list[slice]:
-        return self.design.slices()
-
-    def __len__(self) -> int:
-        return len(self._slices)
-
-    @overload
-    def __getitem__(self, index: int) -> GLMChunk: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[GLMChunk]: ...
-    def __getitem__(self, index: int | slice) -> GLMChunk | list[GLMChunk]:
-        if isinstance(index, slice):
-            return [self._chunk(rows) for rows in self._slices[index]]
-        return self._chunk(self._slices[index])
-
-    def __iter__(self) -> Iterator[GLMChunk]:
-        return (self._chunk(rows) for rows in self._slices)
-
-    def every(self, stride: int) -> GLMData:
-        """Every ``stride``-th row."""
-        return GLMData(
-            replace(self.design, table=cast("Any", self.design.table)[::stride]),
-            self.target[::stride],
-            None if self.weight is None else self.weight[::stride],
-            None if self.offset is None else self.offset[::stride],
-        )
-
-    def unpacked(self) -> GLMData:
-        """The same rows; chunks of a sparse table will be unpacked, as orthogonal factorization needs."""
-        return replace(self, design=replace(self.design, unpack=True))
-
-    def without_columns(self) -> GLMData:
-        """The same rows with an empty table: what a null model sees."""
-        empty = Design(np.empty((self.target.size, 0)), self.design.fit_intercept)
-        return replace(self, design=empty)
-
-    def _chunk(self, rows: slice) -> GLMChunk:
-        return GLMChunk(
-            self.design,
-            rows,
-            self.target[rows],
-            None if self.weight is None else self.weight[rows],
-            None if self.offset is None else self.offset[rows],
-        )
 
 
 @dataclass(frozen=True)
@@ -227,32 +148,15 @@ class GLMModel:
         """Information, score and deviance of some chunks; the objective is minus half the deviance."""
         family = self.family_at(params)
         sums = GramTally(self.n_columns) if self.route == "gram" else FactorTally(self.n_columns)
-        scratch = chunks[0].design.scratch()
+        scratch: FloatArray | None = None
         deviance = saturated = 0.0
         theta_sums = np.zeros(2)
-        for chunk in chunks:
-            rows = chunk.design.load(chunk.rows, scratch)
-            predictor = rows.predictor(params.coef)
-            if chunk.offset is not None:
-                predictor = predictor + chunk.offset
-            with np.errstate(over="ignore", invalid="ignore"):  # an infinite deviance is a step to retreat from
-                found = evaluate_rows(family, self.link, chunk.target, chunk.weight, predictor)
-            if found is None:
-                deviance = math.inf
+        for chunk in each_chunk(chunks):
+            scratch = fitting_scratch(scratch, chunk)
+            added = self._add(params, family, chunk, scratch, sums=sums, theta_sums=theta_sums)
+            deviance, saturated = deviance + added[0], saturated + added[1]
+            if math.isinf(deviance):
                 break
-            root, pearson, unit_deviance = found
-            if chunk.weight is None:
-                deviance += float(unit_deviance.sum())
-            else:
-                deviance += float(chunk.weight @ unit_deviance)
-                root_weight = np.sqrt(chunk.weight)
-                root, pearson = root_weight * root, root_weight * pearson
-            if self.estimates_theta:
-                saturated += self._tally_theta(family, chunk, predictor, theta_sums)
-            if isinstance(sums, GramTally):
-                rows.add_to(sums, root, pearson)
-            else:
-                sums.add(rows, root, pearson)
         parts: dict[str, Statistics] = {
             "normal": sums.counts(),
             "deviance": Sums({"deviance": np.array([deviance])}),
@@ -260,6 +164,41 @@ class GLMModel:
         }
         objective = saturated - 0.5 * deviance
         return Counts(parts, objective if math.isfinite(objective) else -math.inf)
+
+    def _add(
+        self,
+        params: GLMParams,
+        family: GLMFamily,
+        chunk: GLMChunk,
+        scratch: FloatArray,
+        *,
+        sums: GramTally | FactorTally,
+        theta_sums: FloatArray,
+    ) -> tuple[float, float]:
+        """Add a chunk to the sums; its deviance (infinite outside the family's means), and saturated likelihood."""
+        rows = chunk.design.load(chunk.rows, scratch)
+        predictor = rows.predictor(params.coef)
+        if chunk.offset is not None:
+            predictor = predictor + chunk.offset
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite deviance is a step to retreat from
+            found = evaluate_rows(family, self.link, chunk.target, chunk.weight, predictor)
+        if found is None:
+            return math.inf, 0.0
+        root, pearson, unit_deviance = found
+        if chunk.weight is None:
+            deviance = float(unit_deviance.sum())
+        else:
+            deviance = float(chunk.weight @ unit_deviance)
+            root_weight = np.sqrt(chunk.weight)
+            root, pearson = root_weight * root, root_weight * pearson
+        saturated = 0.0
+        if self.estimates_theta:
+            saturated = self._tally_theta(family, chunk, predictor, theta_sums)
+        if isinstance(sums, GramTally):
+            rows.add_to(sums, root, pearson)
+        else:
+            sums.add(rows, root, pearson)
+        return deviance, saturated
 
     def _tally_theta(self, family: GLMFamily, chunk: GLMChunk, predictor: FloatArray, sums: FloatArray) -> float:
         """Add the derivatives by log(theta) to ``sums``; the rows' saturated log-likelihood is returned."""

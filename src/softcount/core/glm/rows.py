@@ -18,9 +18,10 @@ import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.counts import Counts
+from softcount.core.glm.data import GLMData
 from softcount.core.glm.families import Evaluation, GLMFamily
 from softcount.core.glm.links import Link
-from softcount.core.glm.model import GLMData, evaluate_rows
+from softcount.core.glm.model import evaluate_rows
 from softcount.core.logistic.curved_rows import CurvedRows, WeightedInformation
 from softcount.core.logistic.products import Products, product_slices, products_of
 from softcount.core.normal_equations import Design

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
+from softcount.core.glm.data import GLMChunk, GLMData, each_chunk, fitting_scratch
 from softcount.core.glm.families import GLMFamily
 from softcount.core.glm.links import Link
-from softcount.core.glm.model import DevianceStopping, GLMChunk, GLMData, GLMModel, GLMParams, Penalty
+from softcount.core.glm.model import DevianceStopping, GLMModel, GLMParams, Penalty
 from softcount.core.iterate import iterate
 from softcount.core.normal_equations import GramTally
 from softcount.core.symmetric_solve import factorize
@@ -34,7 +36,7 @@ def plain_model(family: GLMFamily, link: Link, data: GLMData) -> GLMModel:
 
 def reduce_tally(model: GLMModel, data: GLMData, params: GLMParams, executor: Executor) -> Counts:
     """The counts of all rows under ``params``."""
-    return executor.reduce(lambda lane: model.tally(params, lane), data, counts_bytes=model.counts_bytes())
+    return executor.reduce(lambda lane: model.tally(params, lane), data.chunks, counts_bytes=model.counts_bytes())
 
 
 def null_deviance(family: GLMFamily, link: Link, data: GLMData, executor: Executor) -> float:
@@ -54,10 +56,10 @@ def null_predictor(family: GLMFamily, link: Link, data: GLMData, executor: Execu
     if not data.design.fit_intercept:
         predictor = np.zeros(1) if data.offset is None else data.offset
         return 0.0 if family.contains(link, predictor).all() else None
-    start = family.starting_predictor(link, data.target, data.weight)
+    start = family.starting_predictor(link, *data.sized_targets())
     if data.offset is None:
         # The score of an intercept alone vanishes at the mean, for every family and link.
-        mean = np.array([np.average(data.target, weights=data.weight)])
+        mean = np.array([data.mean_target])
         if family.contains_mean(mean).all():
             with np.errstate(divide="ignore", invalid="ignore"):
                 predictor = link.link(mean)
@@ -68,7 +70,7 @@ def null_predictor(family: GLMFamily, link: Link, data: GLMData, executor: Execu
     for shift in (float(data.offset.mean()), float(data.offset.min()), float(data.offset.max())):
         if family.contains(link, start - shift + data.offset).all():
             first = GLMParams(np.array([start - shift]))
-            fit = iterate(plain_model(family, link, bare), executor, bare, first, DevianceStopping(50, 1e-12))
+            fit = iterate(plain_model(family, link, bare), executor, bare.chunks, first, DevianceStopping(50, 1e-12))
             return float(fit.params.coef[0])
     raise InputError(
         f"No intercept brings every row's predictor, offset included, to a mean that the {family.name} family with "
@@ -84,11 +86,10 @@ def starting_coef(family: GLMFamily, link: Link, data: GLMData, executor: Execut
         if data.design.fit_intercept:
             coef[0] = predictor
         return coef
-    average = float(np.average(data.target, weights=data.weight))
+    average = data.mean_target
     model = plain_model(family, link, data)
     for pull in PULLS:
-        goal = link.link((1.0 - pull) * data.target + pull * average)
-        coef = least_squares(data, goal, executor)
+        coef = least_squares(data, partial(_goal, link, pull, average), executor)
         if math.isfinite(reduce_tally(model, data, GLMParams(coef), executor).objective):
             return coef
     raise InputError(
@@ -97,17 +98,24 @@ def starting_coef(family: GLMFamily, link: Link, data: GLMData, executor: Execut
     )
 
 
-def least_squares(data: GLMData, goal: FloatArray, executor: Executor) -> FloatArray:
-    """Ordinary least squares of ``goal``, minus the offset, on the columns."""
-    design = data.design
+def _goal(link: Link, pull: float, average: float, target: FloatArray) -> FloatArray:
+    """Predictors of the targets, pulled to their average."""
+    return link.link((1.0 - pull) * target + pull * average)
+
+
+def least_squares(data: GLMData, goal: Callable[[FloatArray], FloatArray], executor: Executor) -> FloatArray:
+    """Ordinary least squares of a goal for every target, minus the offset, on the columns."""
+    n_columns = data.design.n_columns
 
     def tally(lane: Sequence[GLMChunk]) -> Sums:
-        sums = GramTally(design.n_columns)
-        scratch = design.scratch()
-        for chunk in lane:
-            part = goal[chunk.rows] if chunk.offset is None else goal[chunk.rows] - chunk.offset
-            design.load(chunk.rows, scratch).add_to(sums, np.ones(part.shape), part)
+        sums = GramTally(n_columns)
+        scratch: FloatArray | None = None
+        for chunk in each_chunk(lane):
+            scratch = fitting_scratch(scratch, chunk)
+            wanted = goal(chunk.target)
+            part = wanted if chunk.offset is None else wanted - chunk.offset
+            chunk.design.load(chunk.rows, scratch).add_to(sums, np.ones(part.shape), part)
         return sums.counts()
 
-    sums = executor.reduce(tally, data, counts_bytes=GramTally.nbytes(design.n_columns))
+    sums = executor.reduce(tally, data.chunks, counts_bytes=GramTally.nbytes(n_columns))
     return factorize(sums["gram"]).solve(sums["score"])

@@ -9,8 +9,9 @@ forms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,15 @@ from softcount._types import BoolArray, FloatArray
 from softcount.core.column_moments import column_deviations
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
+from softcount.core.glm.data import GLMData
+from softcount.core.glm.distant import DistantGLMData, DistantGLMRows
 from softcount.core.glm.links import Log, UnitLink
-from softcount.core.glm.model import GLMData, GLMModel, GLMParams
+from softcount.core.glm.model import GLMModel, GLMParams
 from softcount.core.glm.rows import GLMRows
 from softcount.core.glm.start import null_predictor
 from softcount.core.iterate import Fit, Step, iterate
 from softcount.core.journal import NO_JOURNAL, Journal
+from softcount.core.linear_chunks import SERIAL
 from softcount.core.logistic.methods import MOST_COEFFICIENTS
 from softcount.core.logistic.model import (
     ROUNDING_STEP,
@@ -40,6 +44,7 @@ from softcount.core.logistic.penalty import LogisticPenalty
 from softcount.core.logistic.products import products_of
 from softcount.core.logistic.truncated import TruncatedNewtonMethod
 from softcount.core.logistic.working_set import TooManyColumnsError, WorkingSetMethod
+from softcount.families.statistics import Sums
 
 __all__ = ["DIVERGING_STEP", "fit_wide"]
 
@@ -66,7 +71,9 @@ def fit_wide(
 
     ``tol`` is the share of the objective that may be left to gain.
     """
-    rows = GLMRows.of(model.family, model.link, data)
+    rows: Any = GLMRows.of(model.family, model.link, data)
+    if isinstance(data, DistantGLMData):
+        rows = DistantGLMRows.of_data(model.family, model.link, data)
     penalty = LogisticPenalty(model.penalty.l1, model.penalty.l2, np.eye(1))
     # Predictors have the units of the targets where the family does not fix the dispersion.
     unit = 1.0
@@ -74,6 +81,11 @@ def fit_wide(
         unit = math.sqrt(null_deviance / rows.total_weight)
     step_tol = STEP_PER_ROOT_GAIN * math.sqrt(tol) * unit
     method: LogisticMethod = TruncatedNewtonMethod(executor)
+    if penalty.has_l1 and data.is_distant:
+        raise InputError(
+            "Absolute values in the penalty of so many columns need the rows in memory. Use l1_ratio=0, or fewer "
+            "columns."
+        )
     if penalty.has_l1:
         method = WorkingSetMethod(executor, _restricted_fit(executor, max_iter, 0.1 * step_tol), MOST_COEFFICIENTS)
     watch = Watch(step_tol, method.patience, rounding=ROUNDING_STEP * unit)
@@ -151,17 +163,28 @@ def _diverging_columns(rows: GLMRows, step: FloatArray, executor: Executor) -> B
 
     Along a separating direction every step is about as long as the last (see :mod:`softcount.core.glm.fit`).
     """
-    moved = np.zeros(rows.n_samples)
-
-    def measure(part: slice) -> None:
-        moved[part] = products_of(rows.design, step, careful=rows.careful).predictor(part)[0]
-
-    executor.each(measure, rows.slices)
-    weight = np.ones(rows.n_samples) if rows.weight is None else rows.weight
+    if isinstance(rows, DistantGLMRows):
+        squares = rows.each(executor, lambda part, _: _moved(part, step, SERIAL))
+    else:
+        squares = _moved(rows, step, executor)
     answer = np.zeros(step.shape[1], dtype=np.bool_)
-    if math.sqrt(float(weight @ moved**2) / rows.total_weight) > DIVERGING_STEP:
-        reach = np.abs(step[0]) * column_deviations(rows.design, executor)
+    if math.sqrt(float(squares["sum"][0]) / rows.total_weight) > DIVERGING_STEP:
+        of_columns = rows.deviations(executor) if isinstance(rows, DistantGLMRows) else None
+        reach = np.abs(step[0]) * (column_deviations(rows.design, executor) if of_columns is None else of_columns)
         reach[reach < 0.1 * reach.max()] = 0.0
         answer[np.argsort(-reach, kind="stable")[:MOST_NAMED]] = True
         answer &= reach > 0.0
     return answer
+
+
+def _moved(rows: GLMRows, step: FloatArray, executor: Executor) -> Sums:
+    """Weighted sum of the squares by which a step changes the predictors."""
+
+    def tally(lane: Sequence[slice]) -> Sums:
+        products, total = products_of(rows.design, step, careful=rows.careful), 0.0
+        for part in lane:
+            squares = products.predictor(part)[0] ** 2
+            total += float(squares.sum() if rows.weight is None else rows.weight[part] @ squares)
+        return Sums({"sum": np.array([total])})
+
+    return executor.reduce(tally, rows.slices)

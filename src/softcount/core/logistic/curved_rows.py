@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class CurvedRows(ABC):
     design: Design
     weight: FloatArray | None
     careful: bool
+    #: Whether the rows are not in memory, so that nothing as long as they are may be made.
+    is_distant: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -113,6 +115,21 @@ class CurvedRows(ABC):
             products.add(rows, change)
         return Sums({"product": products.total()})
 
+    def states(self, coef: FloatArray, executor: Executor) -> Any:
+        """The state of all rows, shape (n_outputs, n_samples); of rows that are not in memory how to come by it."""
+        answer = np.empty((self.n_outputs, self.n_samples))
+        executor.each(lambda rows: self.fill_state(coef, answer, rows), self.slices)
+        return answer
+
+    def level_states(self, level: float) -> Any:
+        """The same where it is one number for all rows and outputs."""
+        return np.full((self.n_outputs, self.n_samples), level)
+
+    def some_rows(self, n_wanted: int, state: Any, executor: Executor) -> tuple[CurvedRows, FloatArray]:
+        """About so many rows, evenly spaced, and their part of the state."""
+        stride = max(1, self.n_samples // max(n_wanted, 1))
+        return self.every(stride), state[:, ::stride]
+
     def tally_diagonal(self, state: FloatArray, lane: Sequence[slice]) -> Sums:
         """The diagonal of the information, shape (n_outputs, n_columns)."""
         total = np.zeros((self.n_outputs, self.n_columns))
@@ -125,11 +142,9 @@ class CurvedRows(ABC):
         return Sums({"diagonal": total})
 
 
-def row_states(data: CurvedRows, coef: FloatArray, executor: Executor) -> FloatArray:
+def row_states(data: CurvedRows, coef: FloatArray, executor: Executor) -> Any:
     """The state of all rows, shape (n_outputs, n_samples): probabilities, or the rows' information."""
-    answer = np.empty((data.n_outputs, data.n_samples))
-    executor.each(lambda rows: data.fill_state(coef, answer, rows), data.slices)
-    return answer
+    return data.states(coef, executor)
 
 
 @dataclass

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from softcount._types import FloatArray
 from softcount.core.counts import Counts
+from softcount.core.journal import digest_of
 from softcount.core.logistic.curved_rows import CurvedRows, WeightedInformation
 from softcount.core.logistic.products import Products, product_slices, products_of
 from softcount.core.logistic.rows import RowValues, binary_rows, labeled_rows, softmax_rows
@@ -114,6 +115,10 @@ class LogisticData(CurvedRows):
     def with_design(self, design: Design) -> LogisticData:
         """The same rows with other columns."""
         return replace(self, design=design)
+
+    def digest(self) -> str:
+        """A short text that other rows would not have."""
+        return digest_of(self)
 
     def class_weights(self) -> FloatArray:
         """Total weight of every class."""

@@ -11,7 +11,7 @@ import numpy as np
 from softcount._types import BoolArray, FloatArray
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Step, iterate
-from softcount.core.journal import NO_JOURNAL, Journal, digest_of, once
+from softcount.core.journal import NO_JOURNAL, Journal, once
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.methods import (
     FEW_ROWS,
@@ -139,7 +139,7 @@ class LogisticFit:
 def fit_logistic(problem: LogisticProblem, executor: Executor) -> LogisticFit:
     """Fit by the one loop; the answer is the optimum of the whole problem whatever the method."""
     data, penalty = problem.data, problem.penalty
-    problem.journal.bind(lambda: digest_of(data))
+    problem.journal.bind(data.digest)
     solver = choose_solver(problem)
     kept = np.ones(data.n_columns, dtype=np.bool_)
     free = penalty.unpenalized(fit_intercept=data.design.fit_intercept)
@@ -178,6 +178,8 @@ def _canonical(coef: FloatArray, penalty: LogisticPenalty, *, fit_intercept: boo
 def choose_solver(problem: LogisticProblem) -> Solver:
     """The solver that ``"auto"`` stands for; others stand for themselves."""
     data = problem.data
+    if data.is_distant:
+        return _distant_solver(problem)
     if problem.solver != "auto":
         return problem.solver
     if problem.penalty.has_l1:
@@ -187,6 +189,16 @@ def choose_solver(problem: LogisticProblem) -> Solver:
         return "newton-cg"
     wanted = max(FEW_ROWS, SMALLEST_STRIDE * PART_ROWS_PER_COEFFICIENT * data.n_coefficients)
     return "newton" if data.n_samples < wanted else "lbfgs"
+
+
+def _distant_solver(problem: LogisticProblem) -> Solver:
+    """The solver for rows that are not in memory: the one that reads them the fewest times."""
+    is_wide = problem.data.n_coefficients > MOST_COEFFICIENTS
+    if problem.penalty.has_l1 and is_wide:
+        return "gradient"
+    if problem.solver in ("gradient", "newton-cg", "irls") and not (problem.solver == "irls" and is_wide):
+        return problem.solver
+    return "newton-cg" if is_wide else "newton"
 
 
 def _start(problem: LogisticProblem, solver: Solver, kept: BoolArray, executor: Executor) -> FloatArray:
@@ -330,7 +342,7 @@ def _answer_separation(problem: LogisticProblem, fit: LogisticFit, executor: Exe
         gram = column_gram(data, executor)
         deviation = gram_deviation(gram, fit_intercept=data.design.fit_intercept)
     else:
-        half = np.full((1, data.n_samples), 0.5)
+        half = data.level_states(0.5)
         squares = executor.reduce(lambda lane: data.tally_diagonal(half, lane), data.slices)["diagonal"]
         deviation = np.sqrt(4.0 * squares.max(axis=0) / data.total_weight)
     separation = find_separation(data, fit.coef, fit.kept, deviation, executor)

@@ -72,6 +72,8 @@ def method_for(
 
 def part_stride(data: LogisticData) -> int:
     """The stride of a part of the rows that says enough about all of them, or 1."""
+    if data.is_distant:  # a look at a part would be one at all of them
+        return 1
     enough = PART_ROWS_PER_COEFFICIENT * data.n_coefficients
     # More of them make better steps, as long as a look at them costs little beside a pass over all rows.
     wanted = max(FEW_ROWS // SMALLEST_STRIDE, enough, min(4 * enough, data.n_samples // 16))
@@ -100,7 +102,7 @@ def gradient_method(
     data: LogisticData, penalty: LogisticPenalty, kept: BoolArray, executor: Executor
 ) -> GradientMethod:
     """Step sizes from the bound of the information, its largest eigenvalue by power iteration."""
-    level = np.full((data.n_outputs, data.n_samples), 0.5)
+    level = data.level_states(0.5)
     quarter = executor.reduce(lambda lane: data.tally_diagonal(level, lane), data.slices)["diagonal"]
     # p (1 - p) <= 1/4 for two classes; for K the information is at most half of I - 11'/K.
     mix = np.eye(1)

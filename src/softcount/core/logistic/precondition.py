@@ -112,10 +112,9 @@ class BlockPreconditioner:
             weight[0] = np.inf
         n_block = min(BLOCK_COLUMNS, int(np.count_nonzero(weight)))
         columns = np.sort(np.argpartition(-weight, n_block - 1)[:n_block]) if n_block else np.zeros(0, np.int64)
-        stride = max(1, data.n_samples // (ROWS_PER_COLUMN * max(n_block, 1)))
-        part = data.every(stride)
+        part, its_state = data.some_rows(ROWS_PER_COLUMN * max(n_block, 1), state, executor)
         block = _dense_columns(part, columns)
-        curvature = part.curvature(state[:, ::stride], slice(0, part.n_samples))
+        curvature = part.curvature(its_state, slice(0, part.n_samples))
         scale = data.total_weight / part.total_weight if part.total_weight > 0.0 else 1.0
         factors = []
         for k in range(data.n_outputs):

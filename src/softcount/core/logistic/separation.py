@@ -23,6 +23,7 @@ from scipy.optimize import linprog
 
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.core.execute import Executor
+from softcount.core.linear_chunks import SERIAL, Largest
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.products import products_of
 from softcount.families.statistics import Sums
@@ -61,6 +62,10 @@ class Separation:
 
 def largest_spread(data: LogisticData, coef: FloatArray, executor: Executor) -> float:
     """The largest difference between the linear predictors of two classes in one row."""
+    if data.is_distant:
+        distant: Any = data
+        found = distant.each(executor, lambda rows, _: Largest(largest_spread(rows, coef, SERIAL)))
+        return float(found.value)
     spreads = np.zeros(data.n_samples)
 
     def measure(rows: slice) -> None:
@@ -95,14 +100,51 @@ def find_separation(
     if data.n_coefficients <= MOST_COEFFICIENTS:
         found = search.run(coef)
         return None if found is None else search.simplified(found, coef)
-    margins = search.margins(coef)
-    average = float(margins.mean())
-    if not (average > 0.0 and margins.min() > 0.0):
+    found_lowest = search.lowest(coef, 1)
+    average = found_lowest.total / data.n_samples
+    if not (average > 0.0 and found_lowest.smallest > 0.0):
         return None
     reach = np.abs(coef).max(axis=0) * deviation
     reach[: int(data.design.fit_intercept)] = 0.0
     columns = np.argsort(-reach)[:5]
     return Separation(coef / average, columns, complete=True)
+
+
+@dataclass(frozen=True)
+class _Lowest:
+    """The rows of the smallest margins, in the order of these.
+
+    Attributes
+    ----------
+    rows, margins : arrays
+        Positions, and margins.
+    limit : int
+        Most rows to keep.
+    total : float
+        Sum of the margins of all rows.
+    """
+
+    rows: IntArray
+    margins: FloatArray
+    limit: int
+    total: float
+
+    @property
+    def smallest(self) -> float:
+        """The smallest margin."""
+        return float(self.margins[0])
+
+    @classmethod
+    def of(cls, margins: FloatArray, start: int, limit: int) -> _Lowest:
+        """Those of all rows from position ``start`` on."""
+        order = np.argsort(margins, kind="stable")[:limit]
+        return cls(order + start, margins[order], limit, float(margins.sum()))
+
+    def __add__(self, other: _Lowest) -> _Lowest:
+        rows = np.concatenate([self.rows, other.rows])
+        margins = np.concatenate([self.margins, other.margins])
+        order = np.lexsort((rows, margins))[: self.limit]
+        return _Lowest(rows[order], margins[order], self.limit, self.total + other.total)
 
 
 @dataclass(frozen=True)
@@ -116,22 +158,21 @@ class _Search:
         """The linear program over a growing set of rows."""
         data = self.data
         total = self._total_margin()
-        fitted = self.margins(coef)
+        fitted = self.lowest(coef, FIRST_ROWS // 2)
         rows = self._first_rows(fitted)
         for _ in range(MOST_ROUNDS):
             direction = self._program(rows, total)
             if direction is None:
                 return None
-            margins = self.margins(direction)
-            worst = np.argsort(margins, kind="stable")[:MORE_ROWS]
-            violated = worst[margins[worst] < -MARGIN_TOLERANCE]
+            worst = self.lowest(direction, MORE_ROWS)
+            violated = worst.rows[worst.margins < -MARGIN_TOLERANCE]
             fresh = np.setdiff1d(violated, rows)
             if fresh.size == 0:
                 reach = np.abs(direction).max(axis=0) * np.where(self.deviation > 0.0, self.deviation, 1.0)
                 reach[: int(data.design.fit_intercept)] = 0.0
                 columns = np.flatnonzero(reach > 1e-6 * reach.max(initial=0.0))
                 # The program's answer touches rows; the fit, on its way to infinity, clears them if it can.
-                return Separation(direction, columns, bool(fitted.min() > 0.0))
+                return Separation(direction, columns, fitted.smallest > 0.0)
             rows = np.union1d(rows, fresh)
         return None
 
@@ -155,50 +196,31 @@ class _Search:
         kept[columns] = True
         return replace(self, kept=kept)
 
-    def margins(self, direction: FloatArray) -> FloatArray:
-        """Smallest left-hand side of every row that has a weight (of equalities: minus the largest)."""
-        data = self.data
-        answer = np.empty(data.n_samples)
+    def lowest(self, direction: FloatArray, limit: int) -> _Lowest:
+        """The rows with the smallest left-hand sides, among those with a weight (of equalities: minus the largest)."""
+        if self.data.is_distant:
+            distant: Any = self.data
 
-        def measure(rows: slice) -> None:
-            eta = _with_reference(data, products_of(data.design, direction, careful=data.careful).predictor(rows))
-            share = _shares(data, rows)
-            # For a hard label this is eta of the label less the largest other; a soft one has to leave its
-            # classes level.
-            own = np.where(share > 0.0, eta, np.inf).min(axis=0)
-            highest = np.where(share > 0.0, eta, -np.inf).max(axis=0)
-            other = np.where(share > 0.0, -np.inf, eta).max(axis=0)
-            mixed = (share > 0.0).sum(axis=0) > 1
-            margin = np.where(mixed, np.minimum(own - highest, np.where(np.isfinite(other), own - other, 0.0)), 0.0)
-            answer[rows] = np.where(mixed, np.minimum(margin, 0.0), own - other)
+            def measure(rows: LogisticData, start: int) -> _Lowest:
+                return _Lowest.of(_margins(rows, direction, SERIAL), start, limit)
 
-        self.executor.each(measure, data.slices)
-        if data.weight is not None:
-            answer[data.weight == 0.0] = np.inf
-        return answer
+            found: _Lowest = distant.each(self.executor, measure)
+            return found
+        return _Lowest.of(_margins(self.data, direction, self.executor), 0, limit)
 
     def _total_margin(self) -> FloatArray:
         """Sum over rows and other classes of ``x (e_own - e_other)``, divided by the number of rows."""
-        data = self.data
+        data: Any = self.data
+        if data.is_distant:
+            found = data.each(self.executor, lambda rows, _: _pulled(rows, SERIAL))
+        else:
+            found = _pulled(data, self.executor)
+        return np.asarray(found["total"] / data.n_samples)
 
-        def tally(lane: Sequence[slice]) -> Sums:
-            products = products_of(data.design, np.zeros((data.n_outputs, data.n_columns)), careful=data.careful)
-            for rows in lane:
-                share = _shares(data, rows)
-                hard = (share > 0.0).sum(axis=0) == 1
-                pull = np.where(share > 0.0, data.n_classes - 1.0, -1.0) * hard
-                if data.weight is not None:
-                    pull = pull * (data.weight[rows] > 0.0)
-                products.add(rows, _outputs(data, pull))
-            return Sums({"total": products.total()})
-
-        return np.asarray(self.executor.reduce(tally, data.slices)["total"] / data.n_samples)
-
-    def _first_rows(self, fitted: FloatArray) -> IntArray:
+    def _first_rows(self, fitted: _Lowest) -> IntArray:
         """Rows that the fitted coefficients put closest to the boundary, and some of all kinds."""
         n = self.data.n_samples
-        closest = np.argsort(fitted, kind="stable")[: FIRST_ROWS // 2]
-        return np.union1d(closest, np.linspace(0, n - 1, min(n, FIRST_ROWS // 2)).astype(np.int64))
+        return np.union1d(fitted.rows, np.linspace(0, n - 1, min(n, FIRST_ROWS // 2)).astype(np.int64))
 
     def _program(self, rows: IntArray, total: FloatArray) -> FloatArray | None:
         """The direction for the constraints of some rows, or None when there is none."""
@@ -231,7 +253,9 @@ class _Search:
 
     def _constraints(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Left-hand sides that have to be at least, or exactly, zero; flattened over the outputs."""
-        data = self.data
+        data: Any = self.data
+        if data.is_distant:
+            data, rows = data.taken(rows, self.executor), np.arange(rows.size)
         columns = _design_rows(data, rows)
         at_least: list[FloatArray] = []
         equal: list[FloatArray] = []
@@ -250,6 +274,44 @@ class _Search:
                 (equal if share[other, i] > 0.0 else at_least).append(side)
         size = data.n_coefficients
         return np.array(at_least).reshape(-1, size), np.array(equal).reshape(-1, size)
+
+
+def _margins(data: LogisticData, direction: FloatArray, executor: Executor) -> FloatArray:
+    """Smallest left-hand side of every row; infinite where it has no weight."""
+    answer = np.empty(data.n_samples)
+
+    def measure(rows: slice) -> None:
+        eta = _with_reference(data, products_of(data.design, direction, careful=data.careful).predictor(rows))
+        share = _shares(data, rows)
+        # For a hard label this is eta of the label less the largest other; a soft one has to leave its classes level.
+        own = np.where(share > 0.0, eta, np.inf).min(axis=0)
+        highest = np.where(share > 0.0, eta, -np.inf).max(axis=0)
+        other = np.where(share > 0.0, -np.inf, eta).max(axis=0)
+        mixed = (share > 0.0).sum(axis=0) > 1
+        margin = np.where(mixed, np.minimum(own - highest, np.where(np.isfinite(other), own - other, 0.0)), 0.0)
+        answer[rows] = np.where(mixed, np.minimum(margin, 0.0), own - other)
+
+    executor.each(measure, data.slices)
+    if data.weight is not None:
+        answer[data.weight == 0.0] = np.inf
+    return answer
+
+
+def _pulled(data: LogisticData, executor: Executor) -> Sums:
+    """Sum over rows with a weight and one class, and over the other classes, of ``x (e_own - e_other)``."""
+
+    def tally(lane: Sequence[slice]) -> Sums:
+        products = products_of(data.design, np.zeros((data.n_outputs, data.n_columns)), careful=data.careful)
+        for rows in lane:
+            share = _shares(data, rows)
+            hard = (share > 0.0).sum(axis=0) == 1
+            pull = np.where(share > 0.0, data.n_classes - 1.0, -1.0) * hard
+            if data.weight is not None:
+                pull = pull * (data.weight[rows] > 0.0)
+            products.add(rows, _outputs(data, pull))
+        return Sums({"total": products.total()})
+
+    return executor.reduce(tally, data.slices)
 
 
 def _shares(data: LogisticData, rows: slice | IntArray) -> FloatArray:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from softcount._types import BoolArray, FloatArray
 from softcount.core.execute import Executor
+from softcount.core.linear_chunks import SERIAL
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.penalty import LogisticPenalty
 from softcount.core.normal_equations import Design, GramTally
@@ -49,6 +51,11 @@ def spread_stride(n_samples: int, n_wanted: int) -> int:
 
 def column_gram(data: LogisticData, executor: Executor) -> FloatArray:
     """``X'WX`` of the shifted columns, with the row weights alone."""
+    if data.is_distant:
+        rows: Any = data
+        found = rows.each(executor, lambda part, _: Sums({"gram": column_gram(part, SERIAL)}))
+        gram: FloatArray = found["gram"]
+        return gram
     design = data.design
 
     def tally(lane: Sequence[slice]) -> Sums:

@@ -18,14 +18,11 @@ from softcount.core.cluster_rows import ClusterRows, lay_out
 from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.facts import Facts
 from softcount.core.streamed import Piece
-from softcount.estimators.distant.sources import settle
-from softcount.estimators.distant.surveys import Survey
-from softcount.estimators.distant.training import BatchReader, DistantBlocks, blank, survey_batch, weights_of
+from softcount.estimators.distant.training import weights_of
 from softcount.families.blocks import Block
 from softcount.inputs.batches import Batch, BatchesSource, at
-from softcount.inputs.labels import Labels
 
-__all__ = ["cluster_blocks", "lazy_answers", "measured"]
+__all__ = ["OnCluster", "lazy_answers", "measured", "survey_partitions", "told_by_parts"]
 
 
 @dataclass(frozen=True)
@@ -139,19 +136,20 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Look(_Job):
-    estimator: Any
+    look: Any
 
-    def of(self, batch: Batch | None) -> Survey | None:
-        return None if batch is None else survey_batch(self.estimator, batch)
+    def of(self, batch: Batch | None) -> Any:
+        return None if batch is None else self.look(batch)
 
 
 @dataclass(frozen=True)
 class _Read(_Job):
-    reader: BatchReader
+    reader: Any
 
     def of(self, batch: Batch | None) -> Piece:
         assert batch is not None  # parts without rows were left out
-        return self.reader.piece(batch)
+        piece: Piece = self.reader.piece(batch)
+        return piece
 
 
 @dataclass(frozen=True)
@@ -173,50 +171,83 @@ class _Measure(_Job):
     estimator: Any
     measure: Any
 
-    def of(self, batch: Batch | None) -> tuple[float, float]:
+    def of(self, batch: Batch | None) -> Any:
         if batch is None:
-            return 0.0, 0.0
+            return None
         with at(batch.where):
             weight = weights_of(batch.weight, batch.X.shape[0])
-            found: tuple[float, float] = self.measure(self.estimator, batch.X, batch.y, weight)
-            return found
+            return self.measure(self.estimator, batch.X, batch.y, weight)
 
 
 # ---- what is asked of them
-def cluster_blocks(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[DistantBlocks, Labels | None, NDArray[Any]]:
-    """Rows that a cluster keeps: a look at all of them, where they are."""
+@dataclass(frozen=True)
+class OnCluster:
+    """Partitions of which a first look has been had.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    n_jobs : int or None
+        Threads for rows in this process's memory.
+    columns : tuple
+        Names of the columns that hold labels and weights, and of those to keep.
+    parts : list of tuple
+        Those with rows.
+    sizes : list of int
+        Rows of each.
+    """
+
+    client: Any
+    n_jobs: int | None
+    columns: tuple[Any, Any, Any]
+    parts: list[tuple[Any, ...]]
+    sizes: list[int]
+
+    def rows(self, reader: Any, layout: tuple[Block, ...], facts: Facts, grid: dict[str, Any]) -> ClusterRows:
+        """The rows on a grid; the workers keep them."""
+        pieces = made_there(self.client, _run, self.parts, _Read(self.columns, reader))
+        executor = DaskExecutor(self.client, self.n_jobs)
+        return lay_out(self.client, pieces, self.sizes, layout, facts, executor=executor, **grid)
+
+
+def survey_partitions(estimator: Any, X: Any, y: Any, weight: Any, look: Any) -> tuple[OnCluster, Any]:
+    """A look at all rows where they are, and what makes them rows that a cluster keeps."""
     client = current_client()
     given = Partitions.of(X, y, weight)
-    surveys = on_partitions(client, _run, given.parts, _Look(given.columns, blank(estimator)))
+    surveys = on_partitions(client, _run, given.parts, _Look(given.columns, look))
     kept = [(part, survey) for part, survey in zip(given.parts, surveys, strict=True) if survey is not None]
     if not kept:
         raise InputError("There are no rows: found array with 0 sample(s) while a minimum of 1 is required.")
-    total = kept[0][1]
+    total: Any = kept[0][1]
     for _, survey in kept[1:]:
         total = total + survey
-    reader, (blocks, labels, classes) = settle(estimator, total)
-    executor = DaskExecutor(client, getattr(estimator, "n_jobs", None))
+    sizes = [survey.n_rows for _, survey in kept]
+    parts = [part for part, _ in kept]
+    return OnCluster(client, getattr(estimator, "n_jobs", None), given.columns, parts, sizes), total
 
-    def make(layout: tuple[Block, ...], facts: Facts, grid: dict[str, Any]) -> ClusterRows:
-        pieces = made_there(client, _run, [part for part, _ in kept], _Read(given.columns, reader))
-        sizes = [survey.n_rows for _, survey in kept]
-        return lay_out(client, pieces, sizes, layout, facts, executor=executor, **grid)
 
-    return DistantBlocks.of(reader.layout, blocks.facts, blocks.width, make), labels, classes
+def told_by_parts(X: Any, y: Any, weight: Any, look: Any) -> list[Any]:
+    """What ``look(batch)`` says of every part with rows, in their order; it has to be small."""
+    given = Partitions.of(X, y, weight)
+    found = on_partitions(current_client(), _run, given.parts, _Look(given.columns, look))
+    return [part for part in found if part is not None]
 
 
 def lazy_answers(estimator: Any, method: str, X: Any, settings: dict[str, Any]) -> Any:
     """A Dask array of what a method answers, worked out where the rows are when it is asked for."""
+    if settings.get("return_std"):
+        raise InputError("return_std=True gives two answers, and a Dask array holds one. Use predict_interval.")
     given = Partitions.of(X, None, None, _learned_columns(estimator))
     none = no_answers(estimator, method, settings)
     job = _Answer(given.columns, estimator, method, settings, none)
     return lazy_rows(_run, given.parts, given.sizes, none, job)
 
 
-def measured(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[tuple[float, float]]:
-    """``measure(estimator, X, y, weight)`` of every part, in their order."""
+def measured(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[Any]:
+    """``measure(estimator, X, y, weight)`` of every part with rows, in their order."""
     given = Partitions.of(X, y, weight, _learned_columns(estimator))
-    return on_partitions(current_client(), _run, given.parts, _Measure(given.columns, estimator, measure))
+    found = on_partitions(current_client(), _run, given.parts, _Measure(given.columns, estimator, measure))
+    return [part for part in found if part is not None]
 
 
 def _learned_columns(estimator: Any) -> list[str] | None:
@@ -233,8 +264,10 @@ def no_answers(estimator: Any, method: str, settings: dict[str, Any]) -> NDArray
         return np.empty(0, dtype=np.int64 if hasattr(estimator, "weights_") else np.float64)
     if method == "transform":
         return np.empty((0, estimator._n_features_out))
-    if method == "score_samples":
+    if method in ("score_samples", "linear_predictor"):
         return np.empty(0)
+    if method == "predict_interval":
+        return np.empty((0, 2))
     width = len(classes) if classes is not None else estimator.model_.n_classes
     if method == "decision_function" and width == 2:
         return np.empty(0)

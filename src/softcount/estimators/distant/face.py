@@ -27,6 +27,8 @@ BY_ROW = (
     "score_samples",
     "responsibilities",
     "transform",
+    "linear_predictor",
+    "predict_interval",
 )
 
 
@@ -131,7 +133,7 @@ def _hits_of(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]
     return float(share @ hits), float(share.sum())
 
 
-def over_batches(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[tuple[float, float]]:
+def over_batches(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[Any]:
     """``measure(estimator, X, y, weight)`` of every batch, in their order."""
     if is_cluster(X):
         from softcount.estimators.distant.cluster import measured

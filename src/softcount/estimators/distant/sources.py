@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +16,22 @@ from softcount.core.progress import ReadingProgress
 from softcount.core.streamed import Piece, StreamedRows
 from softcount.estimators.distant.surveys import Survey
 from softcount.estimators.distant.training import BatchReader, DistantBlocks, blank, survey_batch
-from softcount.inputs.batches import BatchesSource, MappedArraySource, Source, is_batches, is_path
+from softcount.inputs.batches import Batch, BatchesSource, MappedArraySource, Source, is_batches, is_path
 from softcount.inputs.labels import Labels
 from softcount.inputs.parquet_files import DatasetSource, ParquetSource
 
-__all__ = ["answer_source", "distant_blocks", "is_cluster", "is_distant", "lies_elsewhere", "open_source"]
+__all__ = [
+    "answer_source",
+    "distant_blocks",
+    "is_cluster",
+    "is_distant",
+    "lies_elsewhere",
+    "open_source",
+    "rows_of",
+    "surveyed",
+]
+
+S = TypeVar("S")
 
 #: Rows of a batch, where nothing is known of the model yet, and cells that it may have.
 SURVEY_ROWS = 2**14
@@ -89,37 +102,67 @@ def distant_blocks(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Distant
         Each label there is, once.
     classes : array
     """
-    if is_cluster(X):
-        from softcount.estimators.distant.cluster import cluster_blocks
+    given, survey = surveyed(estimator, X, y, weight, partial(survey_batch, blank(estimator)))
+    reader, (blocks, labels, classes) = settle(estimator, survey)
 
-        blocks, labels, classes = cluster_blocks(estimator, X, y, weight)
-    else:
-        blocks, labels, classes = streamed_blocks(estimator, X, y, weight)
+    def make(layout: Any, facts: Any, grid: dict[str, Any]) -> Any:
+        return rows_of(given, reader, layout, facts, grid)
+
+    blocks = DistantBlocks.of(reader.layout, blocks.facts, blocks.width, make)
     if not blocks.facts.total_weight > 0.0:
         raise InputError("Sample weights are zero in all rows, so there is nothing to learn from.")
     return blocks, labels, classes
 
 
-def streamed_blocks(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[DistantBlocks, Labels | None, NDArray[Any]]:
-    """Rows that are read batch by batch: a look at all of them."""
+@dataclass(frozen=True)
+class Streamed:
+    """Batches of which a first look has been had."""
+
+    source: Source
+    on_read: ReadingProgress
+
+
+def surveyed(estimator: Any, X: Any, y: Any, weight: Any, look: Callable[[Batch], S]) -> tuple[Any, S]:
+    """What a first look at all rows finds, wherever they lie, and what :func:`rows_of` makes them from.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y, weight
+        What the user gave.
+    look : callable
+        Says of a batch something that adds up.
+    """
+    if is_cluster(X):
+        from softcount.estimators.distant.cluster import survey_partitions
+
+        return survey_partitions(estimator, X, y, weight, look)
     source = open_source(X, y, weight)
     name, verbose = type(estimator).__name__, int(getattr(estimator, "verbose", 0))
     progress = ReadingProgress(name, source.n_rows, verbose)
-    survey: Survey | None = None
+    survey: Any = None
     for batch in source.batches(survey_rows(None)):
-        part = survey_batch(estimator, batch)
+        part: Any = look(batch)
         survey = part if survey is None else survey + part
         progress(survey.n_rows)
     if survey is None:
         raise InputError("There are no rows: found array with 0 sample(s) while a minimum of 1 is required.")
-    again = ReadingProgress(name, survey.n_rows, verbose)
-    reader, settled = settle(estimator, survey)
-    blocks, labels, classes = settled
+    return Streamed(source, ReadingProgress(name, survey.n_rows, verbose)), survey
 
-    def make(layout: Any, facts: Any, grid: dict[str, Any]) -> StreamedRows:
-        return StreamedRows(BatchPieces(source, reader), layout, facts, **grid, on_read=again)
 
-    return DistantBlocks.of(reader.layout, blocks.facts, blocks.width, make), labels, classes
+def rows_of(given: Any, reader: Any, layout: Any, facts: Any, grid: dict[str, Any]) -> Any:
+    """The rows on a grid, from what :func:`surveyed` gave.
+
+    Parameters
+    ----------
+    given : object
+    reader : object with ``piece(batch)``
+    layout, facts, grid
+        As for :class:`~softcount.core.chunks.DistantRows`.
+    """
+    if isinstance(given, Streamed):
+        return StreamedRows(BatchPieces(given.source, reader), layout, facts, **grid, on_read=given.on_read)
+    return given.rows(reader, layout, facts, grid)
 
 
 def settle(estimator: Any, survey: Survey) -> tuple[BatchReader, tuple[DistantBlocks, Labels | None, NDArray[Any]]]:

@@ -77,13 +77,19 @@ class LearnsFromBatches:
 
 
 def blank(estimator: Any) -> Any:
-    """The estimator with its parameters and nothing learned; starts and seeds, which no reading needs, left behind."""
+    """The estimator with its parameters and nothing learned; starts and seeds, which no reading needs, left behind.
+
+    What its attribute ``decided`` names was settled before the rows are read, and comes along.
+    """
     copy = type(estimator)(**estimator.get_params(deep=False))
     for name in ("init", "random_state"):
         if hasattr(copy, name):
             setattr(copy, name, None)
     if hasattr(copy, "verbose"):
         copy.verbose = 0
+    for name in getattr(estimator, "decided", ()):
+        if hasattr(estimator, name):
+            setattr(copy, name, getattr(estimator, name))
     return copy
 
 
@@ -100,7 +106,7 @@ def n_rows_of(X: Any) -> int:
 def survey_batch(estimator: Any, batch: Batch) -> Survey:
     """The first look at one batch."""
     with at(batch.where):
-        reader = blank(estimator)
+        reader = blank(estimator)  # one of its own: reading columns learns them
         n_rows = n_rows_of(batch.X)
         return Survey.of(reader, reader._survey_columns(batch.X), n_rows, batch.y, weights_of(batch.weight, n_rows))
 

@@ -12,16 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 from softcount._errors import InputError
 from softcount._types import FloatArray, Table
 from softcount.core.execute import ThreadExecutor
+from softcount.core.glm.data import GLMData
 from softcount.core.glm.families import GLMFamily
 from softcount.core.glm.inference import CovarianceKind
 from softcount.core.glm.links import Link
-from softcount.core.glm.model import GLMData
 from softcount.core.glm.start import null_deviance
 from softcount.core.iterate import Step
 from softcount.core.normal_equations import Design
+from softcount.estimators._linear_table import check_finite, column_names, read_table
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
+from softcount.estimators.distant.sources import is_distant
+from softcount.estimators.glm.distant import distant_score
 from softcount.estimators.glm.formula import FormulaFit, column_of
-from softcount.estimators.glm.inputs import check_finite, column_names, read_offset, read_table, read_target
+from softcount.estimators.glm.inputs import read_offset, read_target
 from softcount.estimators.glm.intervals import (
     IntervalKind,
     mean_interval,
@@ -192,11 +195,18 @@ class GLMAnswers:
             return root * pearson
         return np.asarray(np.sign(pearson) * root * np.sqrt(unit_deviance), dtype=np.float64)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
+    ) -> float:
         r"""Share of deviance explained, :math:`D^2 = 1 - D(y, \mu) / D(y, \text{null})`; R² for the Gaussian family.
 
         The null model is the best intercept for these targets, and the offset.
         """
+        if is_distant(X):
+            check_is_fitted(self)
+            if offset is not None or exposure is not None:
+                raise InputError("offset= and exposure= are taken for rows in memory alone; leave them out.")
+            return distant_score(self, X, y, sample_weight, self.family_)
         y, offset, exposure, sample_weight = self._of_columns(
             X, y=y, offset=offset, exposure=exposure, sample_weight=sample_weight
         )

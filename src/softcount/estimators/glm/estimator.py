@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -20,10 +22,14 @@ from softcount.core.glm.start import null_deviance
 from softcount.core.logistic.methods import MOST_COEFFICIENTS
 from softcount.core.progress import step_printer
 from softcount.estimators._fitting import current_journal, one_fit
+from softcount.estimators._linear_table import check_width, column_names, read_table
 from softcount.estimators._saving import Savable
+from softcount.estimators.distant.face import AnswersInBatches
+from softcount.estimators.distant.sources import is_distant, is_mapped
 from softcount.estimators.glm.answers import GLMAnswers
+from softcount.estimators.glm.distant import read_distant, taken_in_batches
 from softcount.estimators.glm.formula import fit_formula
-from softcount.estimators.glm.inputs import ReadData, check_width, column_names, read_data, read_offset, read_table
+from softcount.estimators.glm.inputs import ReadData, check_parameters, read_data, read_offset
 from softcount.estimators.glm.trouble import warn_about
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["GLM"]
 
 
-class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
+class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     r"""Generalized linear model: the mean of ``y`` is a function of a linear predictor.
 
     .. math:: g(\mu_i) = x_i^\top \beta + o_i, \qquad
@@ -184,7 +190,7 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_weight: Any = None,
         frequency_weight: Any = None,
@@ -196,9 +202,10 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Columns; every cell a finite number.
+            Columns; every cell a finite number. Or rows that are not in memory: a Parquet file or folder, an Arrow
+            dataset, a memory-mapped array, batches, a Dask collection; with sample weights, without offsets.
         y : array-like of shape (n_samples,), or (n_samples, 2) for a binomial family
-            Targets, or counts of successes and failures.
+            Targets, or counts of successes and failures; of files the name of a column.
         sample_weight : array-like of shape (n_samples,), optional
             Precision weights; with a proportion as target, numbers of trials.
         frequency_weight : array-like of shape (n_samples,), optional
@@ -209,10 +216,15 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             Multiplies the mean (its logarithm is an offset); needs the log link.
         """
         with one_fit(self):
-            table = read_table(self, X, reset=True)
             weights = {"sample_weight": sample_weight, "frequency_weight": frequency_weight}
             shifts = {"offset": offset, "exposure": exposure}
-            self._fit_table(table, y, weights, shifts, fit_intercept=self.fit_intercept)
+            if is_distant(X) or (is_mapped(X) and taken_in_batches(y, weights, shifts)):
+                batches = partial(read_distant, self, X, y, {**weights, **shifts}, fit_intercept=self.fit_intercept)
+                self._fit_rows(lambda family, _: batches(family=family), fit_intercept=self.fit_intercept)
+            else:
+                table = read_table(self, X, reset=True)
+                read = self._table_reader(table, y, weights, shifts, fit_intercept=self.fit_intercept)
+                self._fit_rows(read, fit_intercept=self.fit_intercept)
             self._formula = None
         return self
 
@@ -243,11 +255,13 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             table = read_table(self, read.table, reset=True, fewest_columns=0)
             weights = {name: read.fitting.get(name) for name in ("sample_weight", "frequency_weight")}
             shifts = {name: read.fitting.get(name) for name in ("offset", "exposure")}
-            self._fit_table(table, read.target, weights, shifts, fit_intercept=read.fit.fit_intercept)
+            whether = read.fit.fit_intercept
+            reading = self._table_reader(table, read.target, weights, shifts, fit_intercept=whether)
+            self._fit_rows(reading, fit_intercept=whether)
             self._formula = read.fit
         return self
 
-    def _fit_table(
+    def _table_reader(
         self,
         table: Table,
         y: Any,
@@ -255,27 +269,34 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         shifts: dict[str, Any],
         *,
         fit_intercept: bool,
-    ) -> None:
-        self._check_parameters()
-        family = resolve_family(self.family, theta=self.theta or 1.0, power=self.power)
-        link = resolve_link(self._default_link(family) if self.link is None else self.link)
-        names = column_names(self)
-        executor = ThreadExecutor(self.n_jobs)
-        with single_threaded_blas():
-            read = read_data(
+    ) -> Callable[[GLMFamily, Link], ReadData]:
+        def read(family: GLMFamily, link: Link) -> ReadData:
+            return read_data(
                 table,
-                names,
+                column_names(self),
                 y,
                 family=family,
                 fit_intercept=fit_intercept,
-                executor=executor,
+                executor=ThreadExecutor(self.n_jobs),
                 offset=read_offset(link, shifts["offset"], shifts["exposure"], table.shape[0]),
                 **weights,
             )
+
+        return read
+
+    def _fit_rows(self, reading: Callable[[GLMFamily, Link], ReadData], *, fit_intercept: bool) -> None:
+        """Read the rows for the family and link, fit, and write everything down."""
+        check_parameters(self)
+        family = resolve_family(self.family, theta=self.theta or 1.0, power=self.power)
+        link = resolve_link(self._default_link(family) if self.link is None else self.link)
+        executor = ThreadExecutor(self.n_jobs)
+        with single_threaded_blas():
+            read = reading(family, link)
+            names = column_names(self)
             estimates_theta = family.name == "negative_binomial" and self.theta is None
             if isinstance(self.family, NegativeBinomialFamily):
                 estimates_theta = False
-            matrix_free = self._is_matrix_free(table.shape[1], estimates_theta=estimates_theta)
+            matrix_free = self._is_matrix_free(len(names), estimates_theta=estimates_theta)
             problem = GLMProblem(family, link, read.data, self.alpha, self.l1_ratio, estimates_theta)
             on_step = step_printer(type(self).__name__, self.verbose)
             found = fit_glm(
@@ -365,22 +386,6 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         check_width(n_columns, reason, way_out)
         return False
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters no model can have."""
-        checks: list[tuple[str, bool, str]] = [
-            ("alpha", 0.0 <= self.alpha < math.inf, "a penalty of 0 or more"),
-            ("l1_ratio", 0.0 <= self.l1_ratio <= 1.0, "a number between 0 and 1"),
-            ("theta", self.theta is None or 0.0 < self.theta < math.inf, "a positive number, or None"),
-            ("covariance", self.covariance in ("model", "sandwich"), "'model' or 'sandwich'"),
-            ("inference", self.inference in (True, False, "auto"), "True, False or 'auto'"),
-            ("max_iter", self.max_iter >= 1, "1 or more"),
-            ("tol", self.tol >= 0.0, "0 or more"),
-            ("dispersion", _is_dispersion(self.dispersion), "'pearson', 'deviance', a positive number, or None"),
-        ]
-        for name, is_right, expected in checks:
-            if not is_right:
-                raise InputError(f"{name}={getattr(self, name)!r} for {type(self).__name__}; expected {expected}.")
-
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn's checks may try."""
         tags = super().__sklearn_tags__()
@@ -389,9 +394,3 @@ class GLM(GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         name = self.family if isinstance(self.family, str) else self.family.name
         tags.target_tags.positive_only = name in {"gamma", "inverse_gaussian"}
         return tags
-
-
-def _is_dispersion(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return value in (None, "pearson", "deviance")
-    return bool(0.0 < value < math.inf)

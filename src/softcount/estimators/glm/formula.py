@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount.estimators.glm.design import FormulaDesign, read_design
 
 __all__ = ["FormulaFit", "FormulaRows", "column_of", "fit_formula"]
@@ -66,13 +67,10 @@ class FormulaFit:
 
 def fit_formula(formula: str, data: Any, fitting: dict[str, Any]) -> FormulaRows:
     """Apply ``formula`` to ``data``."""
-    try:
-        import formulaic
-        from formulaic.errors import FormulaicError
-    except ImportError:
-        raise ImportError(
-            "Formulas need formulaic, which is not installed: pip install 'softcount[formula]'."
-        ) from None
+    need("formulaic", "A formula", "'softcount[formula]'")
+    import formulaic
+    from formulaic.errors import FormulaicError
+
     if "~" not in formula:
         raise InputError(f"formula={formula!r} has no '~'; expected 'target ~ terms', as in 'y ~ age + C(region)'.")
     frame = _frame(data)
@@ -107,6 +105,7 @@ def column_of(data: Any, name: str, value: Any) -> Any:
 
 def _frame(data: Any) -> Any:
     """A pandas data frame of a data frame of another library, or of columns by name."""
+    need("pandas", "A data frame")
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):

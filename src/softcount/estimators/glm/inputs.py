@@ -4,108 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from softcount._errors import InputError
-from softcount._types import FloatArray, Table
+from softcount._types import BoolArray, FloatArray, Table
 from softcount.core.column_moments import centering, column_means
 from softcount.core.execute import Executor
+from softcount.core.glm.data import GLMData
 from softcount.core.glm.families import GLMFamily
 from softcount.core.glm.inference import RowWeights
 from softcount.core.glm.links import Link
-from softcount.core.glm.model import GLMData
 from softcount.core.normal_equations import Design
-from softcount.estimators._tables import with_place, without_na
+from softcount.estimators._linear_table import check_finite, what_it_is
 from softcount.inputs.weights import read_weights
 
-#: The squared number of columns has to fit into memory a few times: 3 GB each at this width.
-MOST_COLUMNS = 20_000
-NO_NUMBER = (
-    "Linear models take numbers: make indicator columns of texts and categories, for example with "
-    "sklearn.preprocessing.OneHotEncoder, or for a GLM by a formula with C(column)."
-)
-
-__all__ = ["check_finite", "check_width", "column_names", "read_data", "read_offset", "read_table", "read_target"]
-
-
-def read_table(estimator: Any, X: Any, *, reset: bool, fewest_columns: int = 1) -> Table:
-    """X as float64 or float32, dense or CSR; finiteness is checked by :func:`check_finite`."""
-    shape = getattr(X, "shape", ())
-    if not fewest_columns and shape[1:] == (0,):
-        X = np.empty(shape)
-
-    def check(table: Any) -> Table:
-        checked = validate_data(
-            estimator,
-            table,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_features=fewest_columns,
-        )
-        return cast("Table", checked)
-
-    try:
-        return check(X)
-    except TypeError as error:
-        if "NAType" not in str(error):
-            raise with_place(error, X, estimator, NO_NUMBER) from None
-        return check(without_na(X))
-    except ValueError as error:
-        raise with_place(error, X, estimator, NO_NUMBER) from None
-
-
-def check_width(n_columns: int, reason: str, way_out: str) -> None:
-    """Refuse a table too wide for a matrix of its columns, where ``reason`` needs one."""
-    if n_columns > MOST_COLUMNS:
-        raise InputError(
-            f"X has {n_columns} columns. {reason} needs a matrix of as many rows and columns, which is formed for at "
-            f"most {MOST_COLUMNS}. {way_out}"
-        )
-
-
-def check_finite(table: Table, names: list[str]) -> None:
-    """Refuse cells that are missing or infinite, naming the first."""
-    if sp.issparse(table):
-        values = cast("Any", table).data
-        if np.isfinite(values.sum()):
-            return
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if wrong.size == 0:
-            return
-        first = int(wrong[0])
-        row = int(np.searchsorted(cast("Any", table).indptr, first, side="right")) - 1
-        column, value = int(cast("Any", table).indices[first]), float(values[first])
-    else:
-        array = np.asarray(table)
-        found = next(
-            (
-                (start + int(r), int(c))
-                for start in range(0, array.shape[0], 4096)
-                for r, c in np.argwhere(~np.isfinite(array[start : start + 4096]))[:1]
-            ),
-            None,
-        )
-        if found is None:
-            return
-        row, column = found
-        value = float(array[row, column])
-    raise InputError(
-        f"Input X contains {_what(value)}: row {row}, column {names[column]!r}. Linear models need every cell; "
-        "drop the row, or fill the cell, for example with sklearn.impute."
-    )
-
-
-def column_names(estimator: Any) -> list[str]:
-    """The names of the columns of X: those of the data frame it was, or x0, x1, ..."""
-    if hasattr(estimator, "feature_names_in_"):
-        return [str(name) for name in estimator.feature_names_in_]
-    return [f"x{j}" for j in range(estimator.n_features_in_)]
+__all__ = [
+    "check_parameters",
+    "check_target",
+    "read_data",
+    "read_offset",
+    "read_target",
+]
 
 
 def read_target(family: GLMFamily, y: Any, n_rows: int) -> tuple[FloatArray, FloatArray | None]:
@@ -184,13 +106,7 @@ def read_data(
     used = np.ones(n_rows, dtype=np.bool_) if total is None else total > 0.0
     if not used.any():
         raise InputError("All weights are zero: there is no row to fit to.")
-    wrong = used & ~family.contains_target(target)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"y of row {row} is {float(target[row])!r}, which the {family.name} family cannot produce; expected "
-            f"{family.target_domain}."
-        )
+    check_target(family, target, used)
     if not used.all():
         # A row without weight takes no part; its target only has to be computable.
         target = np.where(used, target, np.average(target[used]))
@@ -203,6 +119,43 @@ def read_data(
             check_finite(table, names)
         design = replace(design, center=centering(design, means))
     return ReadData(GLMData(design, target, total, offset), weights)
+
+
+def check_target(family: GLMFamily, target: FloatArray, used: BoolArray | None) -> None:
+    """Refuse targets that the family cannot produce, in rows that are used."""
+    wrong = ~family.contains_target(target) & (True if used is None else used)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"y of row {row} is {float(target[row])!r}, which the {family.name} family cannot produce; expected "
+            f"{family.target_domain}."
+        )
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse parameters no generalized linear model can have."""
+    alpha, l1_ratio, theta = estimator.alpha, estimator.l1_ratio, estimator.theta
+    checks: list[tuple[str, bool, str]] = [
+        ("alpha", 0.0 <= alpha < math.inf, "a penalty of 0 or more"),
+        ("l1_ratio", 0.0 <= l1_ratio <= 1.0, "a number between 0 and 1"),
+        ("theta", theta is None or 0.0 < theta < math.inf, "a positive number, or None"),
+        ("covariance", estimator.covariance in ("model", "sandwich"), "'model' or 'sandwich'"),
+        ("inference", estimator.inference in (True, False, "auto"), "True, False or 'auto'"),
+        ("max_iter", estimator.max_iter >= 1, "1 or more"),
+        ("tol", estimator.tol >= 0.0, "0 or more"),
+        ("dispersion", _is_dispersion(estimator.dispersion), "'pearson', 'deviance', a positive number, or None"),
+    ]
+    for name, is_right, expected in checks:
+        if not is_right:
+            raise InputError(
+                f"{name}={getattr(estimator, name)!r} for {type(estimator).__name__}; expected {expected}."
+            )
+
+
+def _is_dispersion(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return value in (None, "pearson", "deviance")
+    return bool(0.0 < value < math.inf)
 
 
 def _read_vector(name: str, value: Any, n_rows: int) -> FloatArray | None:
@@ -225,9 +178,6 @@ def _check_finite_vector(name: str, values: FloatArray) -> None:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"Input {name} contains {_what(float(values[row]))}: row {row}. Drop the row; it is never dropped silently."
+            f"Input {name} contains {what_it_is(float(values[row]))}: row {row}. Drop the row; it is never dropped "
+            "silently."
         )
-
-
-def _what(value: float) -> str:
-    return "NaN" if math.isnan(value) else "infinity"

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunks
 from softcount.core.goodness import (
@@ -98,6 +99,7 @@ class ClassTables(MixtureAnswers):
         The residual is Pearson's statistic of the two-way table per degree of freedom; above about 4, the two items
         depend on one another within the classes.
         """
+        need("pandas", "A data frame")
         import pandas as pd
 
         found = bivariate_residuals(self._table(X, sample_weight)[0])
@@ -117,6 +119,7 @@ class ClassTables(MixtureAnswers):
         all_cells : bool, default=False
             Also the patterns that no row has.
         """
+        need("pandas", "A data frame")
         import pandas as pd
 
         table, _ = self._table(X, sample_weight)
@@ -147,6 +150,7 @@ class ClassTables(MixtureAnswers):
     # ---- tables
     def item_probabilities(self) -> pd.DataFrame:
         """The item-response probabilities, a row per item and value and a column per class (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         check_is_fitted(self, "params_")
@@ -157,6 +161,7 @@ class ClassTables(MixtureAnswers):
 
     def posterior(self, X: Any) -> pd.DataFrame:
         """Posterior class probabilities and the modal class of each row (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         proba = self.predict_proba(X)

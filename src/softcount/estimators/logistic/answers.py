@@ -14,8 +14,8 @@ from softcount._types import FloatArray
 from softcount.core.evidence import LinearForm
 from softcount.core.iterate import Step
 from softcount.core.logistic.rows import binary_probability, softmax
+from softcount.estimators._linear_table import check_finite, column_names, read_table
 from softcount.estimators.coefficient_table import CoefficientTable, check_level
-from softcount.estimators.glm.inputs import check_finite, column_names, read_table
 from softcount.estimators.logistic.inputs import Strength, read_offsets
 
 __all__ = ["LogisticAnswers"]

@@ -19,9 +19,12 @@ from softcount.core.logistic.inference import LogisticInference, infer, is_affor
 from softcount.core.logistic.methods import Solver
 from softcount.core.progress import step_printer
 from softcount.estimators._fitting import current_journal, one_fit
+from softcount.estimators._linear_table import column_names, read_table
 from softcount.estimators._saving import Savable
-from softcount.estimators.glm.inputs import column_names, read_table
+from softcount.estimators.distant.face import AnswersInBatches
+from softcount.estimators.distant.sources import is_distant, is_mapped
 from softcount.estimators.logistic.answers import LogisticAnswers
+from softcount.estimators.logistic.distant import distant_data
 from softcount.estimators.logistic.inputs import (
     Strength,
     center_columns,
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["LogisticRegression"]
 
 
-class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMixin, BaseEstimator):
+class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, SparseCoefMixin, ClassifierMixin, BaseEstimator):
     r"""Logistic regression, binary and softmax: the discriminative twin of naive Bayes.
 
     .. math:: P(y = 1 \mid x) = \sigma(x^\top w + b), \qquad
@@ -206,15 +209,17 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         self.init = init
         self.inference = inference
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit to rows and their labels.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Columns; every cell a finite number.
+            Columns; every cell a finite number. Or rows that are not in memory: a Parquet file or folder, an Arrow
+            dataset, a memory-mapped array, batches, a Dask collection; then Newton's method or conjugate gradients
+            reads them once per step.
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels of any type, or a row of class probabilities per row.
+            Labels of any type, or a row of class probabilities per row; of files the name of a column.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
@@ -224,6 +229,9 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         with one_fit(self):
             strength = read_strength(self.penalty, self.C, self.l1_ratio)
             solver = self._check_parameters()
+            in_place = offset is not None or self.from_generative is not None or np.ndim(y) == 2
+            if is_distant(X) or (is_mapped(X) and not in_place):
+                return self._fit_distant(X, y, sample_weight, offset, strength=strength, solver=solver)
             table = read_table(self, X, reset=True)
             weight = read_weights(sample_weight, table.shape[0])
             targets = read_targets(
@@ -260,6 +268,32 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
             table, names, executor, fit_intercept=bool(self.fit_intercept), always=solver == "gradient"
         )
         data = make_data(design, targets, weight, shift, strength, careful=careful)
+        self._fit_data(data, targets.classes, scale, executor, strength=strength, solver=solver)
+
+    def _fit_distant(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, *, strength: Strength, solver: Solver
+    ) -> Self:
+        """Fit to rows that are not in memory."""
+        if offset is not None:
+            raise InputError("offset= is taken for rows in memory alone; leave it out.")
+        executor = ThreadExecutor(self.n_jobs)
+        with single_threaded_blas():
+            data, classes, scale = distant_data(self, X, y, sample_weight, strength, always_center=solver == "gradient")
+            self._fit_data(data, classes, scale, executor, strength=strength, solver=solver)
+        return self
+
+    def _fit_data(
+        self,
+        data: LogisticData,
+        classes: Any,
+        scale: FloatArray | None,
+        executor: ThreadExecutor,
+        *,
+        strength: Strength,
+        solver: Solver,
+    ) -> None:
+        """Fit, infer, and write everything down."""
+        names = column_names(self)
         wanted = is_affordable(data) if self.inference == "auto" else bool(self.inference)
         problem = LogisticProblem(
             data,
@@ -274,10 +308,10 @@ class LogisticRegression(LogisticAnswers, Savable, SparseCoefMixin, ClassifierMi
         )
         fit = fit_logistic(problem, executor)
         inference = infer(fit, data, executor, wanted=wanted)
-        separation = explain_separation(fit, data, targets.classes, names, scale)
+        separation = explain_separation(fit, data, classes, names, scale, executor=executor)
         aliased = aliased_names(fit, names, fit_intercept=bool(self.fit_intercept))
         warn_about(fit, aliased, separation, tol=self.tol, max_iter=self.max_iter)
-        self.classes_ = targets.classes
+        self.classes_ = classes
         self.aliased_, self.separation_ = aliased, separation
         self.separated_ = separated_names(fit, names, fit_intercept=bool(self.fit_intercept))
         self._penalty_strength, self._penalty_l1_ratio = strength.strength, strength.l1_ratio

@@ -19,7 +19,7 @@ from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.penalty import LogisticPenalty
 from softcount.core.logistic.start import null_coef
 from softcount.core.normal_equations import Design
-from softcount.estimators.glm.inputs import check_finite
+from softcount.estimators._linear_table import check_finite
 from softcount.estimators.logistic.targets import Targets
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from softcount._errors import ConvergenceWarning
 from softcount._types import FloatArray
+from softcount.core.execute import Executor
 from softcount.core.journal import way_on
 from softcount.core.logistic.data import LogisticData
 from softcount.core.logistic.fit import LogisticFit
@@ -35,8 +37,50 @@ def separated_names(fit: LogisticFit, names: list[str], *, fit_intercept: bool) 
     return [names[column - int(fit_intercept)] for column in fit.separation.columns]
 
 
+@dataclass(frozen=True)
+class _Border:
+    """The values of a column on the two sides of a border: the highest below, the lowest above, and of all rows."""
+
+    below: float
+    above: float
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, data: LogisticData, feature: int, *, rises: bool) -> _Border:
+        """Of some rows in memory."""
+        values = _column(data, feature)
+        counted = np.ones(values.shape, dtype=np.bool_) if data.weight is None else data.weight > 0.0
+        share = data.target if rises else 1.0 - data.target
+        below, above = values[counted & (share < 1.0)], values[counted & (share > 0.0)]
+        return cls(
+            float(below.max(initial=-np.inf)),
+            float(above.min(initial=np.inf)),
+            float(values[counted].min(initial=np.inf)),
+            float(values[counted].max(initial=-np.inf)),
+        )
+
+    def __add__(self, other: _Border) -> _Border:
+        return _Border(
+            max(self.below, other.below),
+            min(self.above, other.above),
+            min(self.lowest, other.lowest),
+            max(self.highest, other.highest),
+        )
+
+    def scaled(self, factor: float) -> _Border:
+        """In other units."""
+        return _Border(self.below * factor, self.above * factor, self.lowest * factor, self.highest * factor)
+
+
 def explain_separation(
-    fit: LogisticFit, data: LogisticData, classes: NDArray[Any], names: list[str], scale: FloatArray | None
+    fit: LogisticFit,
+    data: LogisticData,
+    classes: NDArray[Any],
+    names: list[str],
+    scale: FloatArray | None,
+    *,
+    executor: Executor,
 ) -> str | None:
     """One sentence that says which columns separate the classes and where the border lies."""
     found = fit.separation
@@ -48,16 +92,23 @@ def explain_separation(
     if data.is_binary and len(columns) == 1:
         column = int(found.columns[0])
         feature = column - int(data.design.fit_intercept)
-        values = _column(data, feature) * (1.0 if scale is None else scale[feature])
-        return _explain_column(columns[0], values, data, classes.tolist(), rises=bool(found.direction[0, column] > 0.0))
+        rises = bool(found.direction[0, column] > 0.0)
+        rows: Any = data
+        border = (
+            rows.each(executor, lambda part, _: _Border.of(part, feature, rises=rises))
+            if data.is_distant
+            else _Border.of(data, feature, rises=rises)
+        )
+        border = border.scaled(1.0 if scale is None else float(scale[feature]))
+        return _explain_column(columns[0], border, classes.tolist(), rises=rises)
     shown = ", ".join(repr(name) for name in columns[:MOST_NAMES])
     more = f" and {len(columns) - MOST_NAMES} more" if len(columns) > MOST_NAMES else ""
     noun = "column" if len(columns) == 1 else "a combination of the columns"
     groups = _classes_set_apart(found.direction, data, classes.tolist())
     if len(groups) < data.n_classes and not found.complete:
         return f"{noun} {shown}{more} sets {' apart from '.join(groups)}"
-    border = "" if found.complete else ", but for rows on the border"
-    return f"{noun} {shown}{more} sorts the classes without error{border}"
+    edge = "" if found.complete else ", but for rows on the border"
+    return f"{noun} {shown}{more} sorts the classes without error{edge}"
 
 
 def _classes_set_apart(direction: FloatArray, data: LogisticData, labels: list[Any]) -> list[str]:
@@ -78,24 +129,20 @@ def _classes_set_apart(direction: FloatArray, data: LogisticData, labels: list[A
     return [", ".join(repr(labels[k]) for k in group) for group in sorted(groups, key=len)]
 
 
-def _explain_column(name: str, values: FloatArray, data: LogisticData, labels: list[Any], *, rises: bool) -> str:
+def _explain_column(name: str, found: _Border, labels: list[Any], *, rises: bool) -> str:
     """Where the border lies in one column, and which classes are on its sides."""
-    counted = np.ones(values.shape, dtype=np.bool_) if data.weight is None else data.weight > 0.0
     upper_label, lower_label = (labels[1], labels[0]) if rises else (labels[0], labels[1])
-    share = data.target if rises else 1.0 - data.target
-    below = values[counted & (share < 1.0)]
-    above = values[counted & (share > 0.0)]
-    if below.max() < above.min():
-        border = 0.5 * (below.max() + above.min())
+    if found.below < found.above:
+        border = 0.5 * (found.below + found.above)
         return (
             f"column {name!r} separates the classes: every row above {border:.6g} is {upper_label!r}, every row below "
             f"is {lower_label!r}"
         )
-    border = below.max()
+    border = found.below
     sides = []
-    if np.any(values[counted] > border):
+    if found.highest > border:
         sides.append(f"every row above {border:.6g} is {upper_label!r}")
-    if np.any(values[counted] < border):
+    if found.lowest < border:
         sides.append(f"every row below {border:.6g} is {lower_label!r}")
     return f"column {name!r} separates the classes: {', '.join(sides)} (at {border:.6g} there are rows of both)"
 
@@ -146,4 +193,4 @@ def warn_about(fit: LogisticFit, aliased: list[str], separation: str | None, *, 
 
 
 def _warn(message: str, category: type[Warning]) -> None:
-    warnings.warn(message, category, stacklevel=5)
+    warnings.warn(message, category, stacklevel=6)

@@ -12,6 +12,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import FloatArray
 from softcount.core.chunks import Chunks
 from softcount.core.classification import Classification, classify, information_criteria
@@ -167,6 +168,7 @@ class MixtureAnswers(DensityMixin, GenerativeEstimator):
 
     def frame(self) -> pd.DataFrame:
         """The components' parameters, one row per component, column and quantity (needs pandas)."""
+        need("pandas", "A data frame")
         import pandas as pd
 
         check_is_fitted(self, "params_")

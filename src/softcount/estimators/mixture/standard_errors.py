@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from softcount._errors import InputError
+from softcount._optional import need
 from softcount._types import FloatArray
 from softcount.core.components import BOUNDARY
 from softcount.core.information import COVARIANCES
@@ -95,6 +96,7 @@ class StandardErrors:
         level : float, default=0.95
             Confidence of the intervals.
         """
+        need("pandas", "A data frame")
         import pandas as pd
 
         if not 0.0 < level < 1.0:

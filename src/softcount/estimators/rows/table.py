@@ -344,6 +344,11 @@ class TableRows(GenerativeEstimator):
 
 def _as_array(X: Any) -> NDArray[Any]:
     """A list of rows as an array: numbers if all cells are, else objects."""
+    if isinstance(X, Mapping):
+        raise InputError(
+            f"X is a {type(X).__name__} of columns; expected rows. Make it a table: pandas.DataFrame(X), "
+            "polars.DataFrame(X) or pyarrow.table(X)."
+        )
     try:
         array = np.asarray(X)
     except ValueError:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softcount._optional import need
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -18,6 +20,7 @@ MARKERS = "os^Dv<>Pp*Xh"
 
 def draw_regions(regions: Regions, ax: Axes | None = None) -> Axes:
     """Shade each class's region by its probability, draw the borders, and put the rows on top."""
+    need("matplotlib", "A plot", "'softcount[plot]'")
     import matplotlib.pyplot as plt
 
     if ax is None:

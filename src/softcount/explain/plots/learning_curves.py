@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from softcount._optional import need
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -14,6 +16,7 @@ __all__ = ["draw_comparison"]
 
 def draw_comparison(comparison: PairComparison, ax: Axes | None = None) -> Axes:
     """Mean test errors over the number of training rows, their 95% intervals, and where they cross."""
+    need("matplotlib", "A plot", "'softcount[plot]'")
     import matplotlib.pyplot as plt
 
     if ax is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softcount._optional import need
 from softcount._types import FloatArray
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MOST_POINTS = 5000
 
 
 def _axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
+    need("matplotlib", "A plot", "'softcount[plot]'")
     import matplotlib.pyplot as plt
 
     if ax is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from softcount._errors import InputError
+from softcount._optional import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +21,7 @@ NAMES = {"aic": "AIC", "bic": "BIC", "sabic": "sample-size adjusted BIC", "caic"
 
 def draw_selection(selection: Selection, criteria: Sequence[str], ax: Axes | None = None) -> Axes:
     """One line per criterion, its lowest point filled, and the recommended number marked."""
+    need("matplotlib", "A plot", "'softcount[plot]'")
     import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 

@@ -1,0 +1,257 @@
+"""Rows of a generalized linear model that are not in memory: every pass is that over each chunk, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from softcount._types import FloatArray
+from softcount.core.chunks import Chunk, DistantRows
+from softcount.core.column_moments import deviations_of, squares_of
+from softcount.core.execute import Executor
+from softcount.core.glm.data import GLMData
+from softcount.core.glm.families import GLMFamily
+from softcount.core.glm.families.gamma import GammaFamily
+from softcount.core.glm.links import Link
+from softcount.core.glm.rows import GLMRows
+from softcount.core.journal import rows_digest
+from softcount.core.linear_chunks import SERIAL, DesignForm, OwnRows, over_chunks, target_of
+from softcount.core.logistic.distant import DistantCurvedRows
+from softcount.families.statistics import Sums
+
+__all__ = ["DistantGLMData", "DistantGLMRows", "TargetFacts", "distant_likelihood"]
+
+
+@dataclass(frozen=True)
+class TargetFacts:
+    """What a fit has to know of all targets before it starts; weighted.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights.
+    n_used : int
+        Rows of weight above zero.
+    mean, variance, size : float
+        Mean, variance, and mean absolute value.
+    """
+
+    weight: float = 0.0
+    n_used: int = 0
+    mean: float = 0.0
+    variance: float = 0.0
+    size: float = 0.0
+
+
+@dataclass(frozen=True)
+class DistantGLMData(GLMData):
+    """All rows of a model, which are not in memory.
+
+    Attributes
+    ----------
+    source : DistantRows or None
+        The rows; left behind when this is sent to where they are.
+    form : DesignForm
+    facts : TargetFacts
+    """
+
+    is_distant: ClassVar[bool] = True
+    source: DistantRows | None = None
+    form: DesignForm = field(default_factory=lambda: DesignForm(0))
+    facts: TargetFacts = field(default_factory=TargetFacts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**{name: value for name, value in vars(self).items() if name != "chunks"}, "source": None}
+
+    @classmethod
+    def of(cls, source: DistantRows, form: DesignForm, facts: TargetFacts) -> DistantGLMData:
+        """All rows of a source whose second block holds the targets."""
+        return cls(form.empty(), np.zeros(0), source=source, form=form, facts=facts)
+
+    def here(self, chunk: Chunk) -> GLMData:
+        """The rows of one chunk, in memory."""
+        return GLMData(self.form.of(chunk.blocks[0]), target_of(chunk), chunk.weight)
+
+    def _own(self, chunk: Chunk) -> Any:
+        return OwnRows(chunk.start, self.here(chunk))
+
+    @cached_property
+    def chunks(self) -> Any:
+        """The rows, each chunk as its own rows in memory when it is counted."""
+        assert self.source is not None  # it stays where passes are started
+        without: Any = replace(self, source=None)
+        return self.source.mapped(without._own)
+
+    def each(self, executor: Executor, measure: Any) -> Any:
+        """What ``measure(rows, start)`` says of every chunk, added up."""
+        return over_chunks(executor, self.chunks, measure)
+
+    def digest(self) -> str:
+        """A short text that other rows would not have."""
+        assert self.source is not None
+        return rows_digest(self.source)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        assert self.source is not None
+        return self.source.n_rows
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return self.facts.weight
+
+    @property
+    def mean_target(self) -> float:
+        """Weighted mean of the targets."""
+        return self.facts.mean
+
+    def spread_targets(self) -> tuple[FloatArray, None]:
+        """Two targets of the same mean and variance as all."""
+        step = self.facts.variance**0.5
+        return np.array([self.facts.mean - step, self.facts.mean + step]), None
+
+    def sized_targets(self) -> tuple[FloatArray, None]:
+        """Two targets of the same mean and mean absolute value as all."""
+        return np.array([self.facts.size + self.facts.mean, self.facts.mean - self.facts.size]), None
+
+    def unpacked(self) -> DistantGLMData:
+        """The same rows; chunks of a sparse table will be unpacked."""
+        return self._with_form(replace(self.form, unpack=True))
+
+    def without_columns(self) -> DistantGLMData:
+        """The same rows without a column but the intercept."""
+        return self._with_form(DesignForm(0, self.form.fit_intercept))
+
+    def _with_form(self, form: DesignForm) -> DistantGLMData:
+        return replace(self, form=form, design=form.empty())
+
+    def deviations(self, executor: Executor) -> FloatArray:
+        """Standard deviation of every column; 1 for the intercept."""
+        sums = self.each(executor, lambda rows, _: squares_of(rows.design, SERIAL))
+        return deviations_of(sums, self.n_samples, fit_intercept=self.form.fit_intercept)
+
+
+@dataclass(frozen=True)
+class DistantGLMRows(DistantCurvedRows, GLMRows):
+    """The rows for methods that never form a matrix of the columns.
+
+    Attributes
+    ----------
+    source, form, n_rows
+        As for :class:`~softcount.core.logistic.distant.DistantCurvedRows`.
+    all_weight : float
+        Sum of the weights.
+    """
+
+    source: DistantRows | None = None
+    form: DesignForm = field(default_factory=lambda: DesignForm(0))
+    n_rows: int = 0
+    all_weight: float = 0.0
+
+    @classmethod
+    def of_data(cls, family: GLMFamily, link: Link, data: DistantGLMData) -> DistantGLMRows:
+        """The rows of ``data``."""
+        return cls(
+            family,
+            link,
+            data.form.empty(),
+            np.zeros(0),
+            careful=data.form.center is not None,
+            source=data.source,
+            form=data.form,
+            n_rows=data.n_samples,
+            all_weight=data.total_weight,
+        )
+
+    def here(self, chunk: Chunk) -> GLMRows:
+        """The rows of one chunk, in memory."""
+        design = self.form.of(chunk.blocks[0])
+        return GLMRows(self.family, self.link, design, target_of(chunk), chunk.weight, None, self.careful)
+
+    @cached_property
+    def slices(self) -> Any:
+        """The rows, chunk by chunk."""
+        return self.mapped()
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.n_rows
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the row weights."""
+        return self.all_weight
+
+    def deviations(self, executor: Executor) -> FloatArray:
+        """Standard deviation of every column; 1 for the intercept."""
+        sums = self.each(executor, lambda rows, _: squares_of(rows.design, SERIAL))
+        return deviations_of(sums, self.n_rows, fit_intercept=self.form.fit_intercept)
+
+
+# ---- the likelihood
+@dataclass(frozen=True)
+class _Levels:
+    """How many rows have each weight."""
+
+    levels: FloatArray
+    counts: FloatArray
+
+    @classmethod
+    def of(cls, rows: GLMData) -> _Levels:
+        """Of some rows; those of weight zero are left out."""
+        if rows.weight is None:
+            return cls(np.ones(1), np.array([float(rows.target.size)]))
+        levels, counts = np.unique(rows.weight[rows.weight > 0.0], return_counts=True)
+        return cls(levels, counts.astype(np.float64))
+
+    def __add__(self, other: _Levels) -> _Levels:
+        levels, place = np.unique(np.concatenate([self.levels, other.levels]), return_inverse=True)
+        return _Levels(levels, np.bincount(place, np.concatenate([self.counts, other.counts])).astype(np.float64))
+
+
+def distant_likelihood(
+    family: GLMFamily, data: DistantGLMData, deviance: float, executor: Executor, *, pearson: float, block_rows: int
+) -> tuple[float, float]:
+    """The dispersion the likelihood is stated at, and the log-likelihood, where there is one.
+
+    Parameters
+    ----------
+    family : GLMFamily
+    data : DistantGLMData
+    deviance, pearson : float
+        The total deviance, and Pearson's estimate of the dispersion.
+    executor : Executor
+    block_rows : int
+        Rows to look at at a time.
+    """
+    dispersion = family.fixed_dispersion
+    if dispersion is None:
+        levels = _Levels(np.ones(1), np.array([float(data.facts.n_used)]))
+        if isinstance(family, GammaFamily):  # the only one that looks at single weights
+            levels = data.each(executor, lambda rows, _: _Levels.of(rows))
+        dispersion = family.likelihood_dispersion(deviance, pearson, levels.levels, levels.counts)
+    if not dispersion > 0.0:
+        return dispersion, np.inf if dispersion == 0.0 else np.nan
+
+    def terms(rows: GLMData, start: int) -> Sums:
+        target = rows.target
+        weight = np.ones(target.size) if rows.weight is None else rows.weight
+        used = weight > 0.0
+        target, weight = target[used], weight[used]
+        blocks: Iterable[int] = range(0, target.size, block_rows)
+        total = sum(
+            float(family.saturated_log_likelihood(target[b : b + block_rows], weight[b : b + block_rows], level).sum())
+            for b in blocks
+        )
+        return Sums({"sum": np.array([total])})
+
+    level = float(dispersion)
+    found = data.each(executor, terms)
+    return level, float(found["sum"][0]) - 0.5 * deviance / level
