@@ -72,12 +72,14 @@ def test_labels_are_refused():
 
 def test_fits_that_stopped_early_are_run_on_before_they_are_compared():
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(1.8, 1.0, (60, 2))])
-    ended = [GaussianMixture(k, thorough=True, random_state=0).fit(X) for k in (1, 2)]
+    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(2.0, 1.0, (60, 2))])
+    options = {"covariance_type": "diag", "random_state": 0}
+    ended = [GaussianMixture(k, thorough=True, **options).fit(X) for k in (1, 2)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        stopped = GaussianMixture(2, max_iter=2, tol=0.0, random_state=0).fit(X)
-    assert stopped.log_likelihood_ < ended[1].log_likelihood_ - 0.1
-    early = select.bootstrap_test(ended[0], stopped, X, n_samples=5, random_state=0)
-    late = select.bootstrap_test(*ended, X, n_samples=5, random_state=0)
-    assert early.statistic == pytest.approx(late.statistic, abs=0.02)
+        means = ended[1].means_ + [[1.0, 1.0], [-1.0, -1.0]]
+        stopped = GaussianMixture(2, max_iter=1, tol=0.0, means_init=means, **options).fit(X)
+    assert 2.0 * (ended[1].log_likelihood_ - stopped.log_likelihood_) > 1.0
+    early = select.bootstrap_test(ended[0], stopped, X, n_samples=2, random_state=0)
+    late = select.bootstrap_test(*ended, X, n_samples=2, random_state=0)
+    assert early.statistic == pytest.approx(late.statistic, abs=0.01)

@@ -191,8 +191,8 @@ def class_effects(
     moves, note = score @ np.linalg.pinv(information, hermitian=True), ""
     if inverse is not None and classes == "estimated":
         slopes = slopes_by_chances(design, assigned, weight, measured, coef, inverse=inverse)
-        directions = np.linalg.lstsq(information, slopes.reshape(slopes.shape[0], -1), rcond=1e-12)[0]
-        owed, note = _owed_to_the_mixture(model, X, weight, modal, directions.reshape(slopes.shape))
+        flat = np.asarray(np.linalg.lstsq(information, slopes.reshape(slopes.shape[0], -1), rcond=1e-12)[0], np.float64)
+        owed, note = _owed_to_the_mixture(model, X, weight, modal, flat.reshape(slopes.shape))
         moves = moves + owed
     covariance = (moves * (weight * weight if survey else weight)[:, None]).T @ moves
     n, p = resp.shape[1], design.shape[1]

@@ -156,7 +156,7 @@ def refuse_dependent(given: Covariates, design: FloatArray, weight: FloatArray |
     """Refuse covariates that others (or the intercept) determine: their coefficients could be anything."""
     used = design if weight is None else design[weight > 0.0]
     scale = np.sqrt((used * used).sum(axis=0))
-    triangle = np.linalg.qr(used / np.where(scale > 0.0, scale, 1.0), mode="r")
+    triangle = np.asarray(np.linalg.qr(used / np.where(scale > 0.0, scale, 1.0), mode="r"))
     size = np.zeros(design.shape[1])
     size[: triangle.shape[0]] = np.abs(np.diagonal(triangle))
     lost = [name for name, left in zip(given.design_names, size, strict=True) if left < DEPENDENT]
