@@ -77,7 +77,7 @@ def test_fits_that_stopped_early_are_run_on_before_they_are_compared():
     ended = [GaussianMixture(k, thorough=True, **options).fit(X) for k in (1, 2)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        means = ended[1].means_ + [[1.0, 1.0], [-1.0, -1.0]]
+        means = ended[1].means_ + np.array([[1.0, 1.0], [-1.0, -1.0]])
         stopped = GaussianMixture(2, max_iter=1, tol=0.0, means_init=means, **options).fit(X)
     assert 2.0 * (ended[1].log_likelihood_ - stopped.log_likelihood_) > 1.0
     early = select.bootstrap_test(ended[0], stopped, X, n_samples=2, random_state=0)
