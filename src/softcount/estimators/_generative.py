@@ -37,6 +37,7 @@ from softcount.core.progress import step_printer
 from softcount.estimators._fitting import journal_and_seed
 from softcount.estimators._given_start import params_of
 from softcount.estimators._grid import grid_for, rows_for
+from softcount.estimators._online import forget_batches
 from softcount.estimators._tables import names_of_columns
 from softcount.estimators.distant.face import AnswersInBatches
 from softcount.estimators.distant.sources import is_distant
@@ -106,6 +107,7 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
 
     def _keep(self, learned: Learned) -> Self:
         """Write everything fitting gives, once, at the end."""
+        forget_batches(self)
         self.model_ = learned.model
         self.params_ = learned.fit.params
         self.counts_ = learned.fit.counts
