@@ -171,7 +171,7 @@ def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> 
     found = search(
         model,
         executor,
-        rows.keep_indexed(),
+        rows.keep_indexed(model.n_components),
         starts,
         effort,
         sample=sample,
@@ -340,9 +340,10 @@ def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
         )
     elif not fit.converged and stopping.tol > 0.0:
         change = fit.history[-1].change if fit.history else np.nan
+        gained = f" (the last one gained {change:.3g}, tol is {stopping.tol:g})" if np.isfinite(change) else ""
         warnings.warn(
-            f"{estimator} stopped after max_iter={stopping.max_iter} iterations before it converged (the last one "
-            f"gained {change:.3g}, tol is {stopping.tol:g}). Raise max_iter, or loosen tol.",
+            f"{estimator} stopped after max_iter={stopping.max_iter} iterations before it converged{gained}. Raise "
+            "max_iter, or loosen tol.",
             ConvergenceWarning,
             stacklevel=4,
         )
