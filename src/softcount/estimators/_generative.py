@@ -96,11 +96,7 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
         )
 
     def _learn(
-        self,
-        blocks: tuple[Block, ...],
-        labels: Labels | None,
-        weight: FloatArray | None,
-        classes: NDArray[Any],
+        self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Learned:
         model = self._make_model(blocks, classes)
         chunks = rows_for(model, blocks, labels, weight)
