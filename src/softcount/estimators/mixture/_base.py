@@ -23,6 +23,7 @@ from softcount.core.progress import note_printer, step_printer, stoppable
 from softcount.estimators._fitting import journal_and_seed, one_fit
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._grid import rows_for
+from softcount.estimators._online import BatchesOfMixtures
 from softcount.estimators._parameters import read_class_prior
 from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
 from softcount.estimators.mixture._answers import MixtureAnswers
@@ -45,7 +46,7 @@ INITS = {None: VARIED, "random": "responsibilities"}
 FEWEST_FINAL = 4
 
 
-class BaseMixture(MixtureAnswers):
+class BaseMixture(BatchesOfMixtures, MixtureAnswers):
     """A mixture of any families, fitted to rows with no, some or all labels."""
 
     #: Set by whoever runs several fits at a time, to end them all.
