@@ -14,11 +14,13 @@ from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
 from softcount._errors import KernelFallbackWarning
+from softcount.kernels.number_range import NumberRange
 from softcount.kernels.word_index import INDEXED_CHUNK_ROWS, MAX_CHUNK_ROWS, WordIndex, word_index_pays
 
 __all__ = [
     "INDEXED_CHUNK_ROWS",
     "MAX_CHUNK_ROWS",
+    "NumberRange",
     "WordIndex",
     "backend",
     "codes_accumulate",
@@ -39,6 +41,7 @@ __all__ = [
     "gaussian_scores",
     "learn_words",
     "normalize_rows",
+    "number_range",
     "word_counter",
     "word_index_pays",
 ]
@@ -90,6 +93,7 @@ if _backend_name == "native":
         gaussian_moments,
         gaussian_scores,
         normalize_rows,
+        number_range,
     )
     from softcount.kernels.native_text import learn_words, word_counter
 else:
@@ -111,6 +115,7 @@ else:
         gaussian_moments,
         gaussian_scores,
         normalize_rows,
+        number_range,
     )
     from softcount.kernels.fallback.text import learn_words, word_counter
 

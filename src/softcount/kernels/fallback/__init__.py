@@ -12,6 +12,7 @@ from softcount.kernels.fallback.dense import dense_accumulate, dense_class_count
 from softcount.kernels.fallback.gaussian import gaussian_class_moments, gaussian_moments, gaussian_scores
 from softcount.kernels.fallback.gaussian_full import gaussian_full_moments, gaussian_full_scores
 from softcount.kernels.fallback.normalize import normalize_rows
+from softcount.kernels.fallback.range import number_range
 
 __all__ = [
     "codes_accumulate",
@@ -31,4 +32,5 @@ __all__ = [
     "gaussian_moments",
     "gaussian_scores",
     "normalize_rows",
+    "number_range",
 ]
