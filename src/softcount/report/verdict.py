@@ -115,9 +115,7 @@ def _calibration(quality: Quality) -> Iterator[str]:
 def _advice(
     quality: Quality | None, classes: Sequence[Class], suspects: Rows | None, to_label: Rows | None
 ) -> Iterator[Advice]:
-    start = ""
-    if to_label is not None and to_label.rows:
-        start = " Start with the rows under “What to label next” in the report."
+    start = " Start with the rows under “What to label next”." if to_label is not None and to_label.rows else ""
     if quality is None:
         yield Advice(
             "Label at least two rows of each class.", "Then some can be held out to measure the accuracy." + start
