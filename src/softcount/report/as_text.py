@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softcount.report.data import Class, ClassEvidence, Column, Feature, Quality, Report, Row
-from softcount.report.wording import counted, percent, printable, shortened, table_lines
+from softcount.report.wording import counted, feature_shortened, percent, printable, shortened, table_lines
 
 __all__ = [
     "class_lines",
@@ -102,7 +102,7 @@ def evidence_lines(evidence: Sequence[ClassEvidence], most: int) -> list[str]:
 
 
 def _evidence_name(feature: Feature) -> str:
-    return shortened(feature.name, 30) + (" (less)" if feature.score < 0.0 else "")
+    return feature_shortened(feature.name, 30) + (" (less)" if feature.score < 0.0 else "")
 
 
 def suspect_lines(report: Report, most: int) -> list[str]:

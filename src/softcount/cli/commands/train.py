@@ -15,6 +15,7 @@ from softcount.cli.options import (
     checkpoint_options,
     checkpointed,
     data_options,
+    match_columns,
     output_options,
     read_roles,
     role_options,
@@ -181,7 +182,9 @@ def _tell_columns(table: LabeledTable, settings: TrainSettings, console: Console
     from softcount.inputs.roles import decide_roles
 
     marks = MISSING_MARKS | set(settings.missing)
-    roles = decide_roles(table.table.columns, settings.columns, marks, where=table.table.where)
+    roles = decide_roles(
+        table.table.columns, match_columns(settings.columns, table.table.columns), marks, where=table.table.where
+    )
     rows = [(shortened(r.name, 24), r.role, shortened(r.reason, 48)) for r in roles]
     for line in table_lines(("column", "taken for", "because"), rows, numbers_from=3):
         console.line(line)
