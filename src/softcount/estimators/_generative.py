@@ -38,6 +38,7 @@ from softcount.core.progress import step_printer
 from softcount.estimators._fitting import journal_and_seed
 from softcount.estimators._given_start import params_of
 from softcount.estimators._grid import grid_for, rows_for
+from softcount.estimators._online import forget_batches
 from softcount.estimators._tables import names_of_columns
 from softcount.estimators.distant.face import AnswersInBatches
 from softcount.estimators.distant.sources import is_distant
@@ -95,11 +96,7 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
         )
 
     def _learn(
-        self,
-        blocks: tuple[Block, ...],
-        labels: Labels | None,
-        weight: FloatArray | None,
-        classes: NDArray[Any],
+        self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Learned:
         model = self._make_model(blocks, classes)
         chunks = rows_for(model, blocks, labels, weight)
@@ -110,6 +107,7 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
 
     def _keep(self, learned: Learned) -> Self:
         """Write everything fitting gives, once, at the end."""
+        forget_batches(self)
         self.model_ = learned.model
         self.params_ = learned.fit.params
         self.counts_ = learned.fit.counts

@@ -275,16 +275,19 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             guess = start_counts(model, executor, rows(~exact), lambda c: labeled_resp(model, c, spread=False))
             known = total + guess
             _require_labels(known)
-            model = self._with_prior_of(model, known)
+            model = self._refreshed(model, known)
             params = model.solve(known, None)
             soft = executor.reduce(lambda lane: model.tally(params, lane), rows(~exact), counts_bytes=size)
             total = total + replace(soft, objective=0.0)
         _require_labels(total)
-        model = self._with_prior_of(model, total)
+        model = self._refreshed(model, total)
         self.shrinkage_ = self.shrinkage
         return total, model.solve(total, None), model
 
-    def _with_prior_of(self, model: MixtureModel, counts: Counts) -> MixtureModel:
+    def _anchored_by(self, model: MixtureModel, chunks: Chunks, before: Counts) -> MixtureModel:
+        return self._refreshed(model, before)
+
+    def _refreshed(self, model: MixtureModel, counts: Counts) -> MixtureModel:
         moments: Any = counts.parts["0"]
         labeled = LabeledMoments.from_moments(counts.parts[CLASSES].arrays()["weight"], moments)
         prior = self._covariance_prior(labeled, None, iterates=False)
