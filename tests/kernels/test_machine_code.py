@@ -42,7 +42,7 @@ def test_only_one_level_uses_wide_registers(functions, name):
     assert len(narrow) == 2
 
 
-@pytest.mark.parametrize("name", ["gaussian_scores", "full_scores", "full_moments", "softmax_panel"])
+@pytest.mark.parametrize("name", ["gaussian_scores", "full_scores", "full_moments", "logistic_score", "softmax_panel"])
 def test_the_wide_level_multiplies_and_adds_in_one_instruction(functions, name):
     wide, narrow = by_level(functions[name])
     assert re.search(r"vfn?m(add|sub)\d+pd.*%ymm", wide[0])

@@ -38,6 +38,7 @@ __all__ = [
     "gaussian_moments",
     "gaussian_scores",
     "learn_words",
+    "logistic_score",
     "normalize_rows",
     "word_counter",
     "word_index_pays",
@@ -89,6 +90,7 @@ if _backend_name == "native":
         gaussian_full_scores,
         gaussian_moments,
         gaussian_scores,
+        logistic_score,
         normalize_rows,
     )
     from softcount.kernels.native_text import learn_words, word_counter
@@ -110,6 +112,7 @@ else:
         gaussian_full_scores,
         gaussian_moments,
         gaussian_scores,
+        logistic_score,
         normalize_rows,
     )
     from softcount.kernels.fallback.text import learn_words, word_counter
