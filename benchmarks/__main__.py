@@ -16,7 +16,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.measuring import Outcome, Setting
-from benchmarks.reporting import HEAD, MEMORY_HEAD, markdown_page, memory_rows, notes, plain_table, ratio_rows
+from benchmarks.reporting import (
+    HEAD,
+    LIMIT_HEAD,
+    MEMORY_HEAD,
+    limit_rows,
+    markdown_page,
+    markdown_table,
+    memory_rows,
+    notes,
+    plain_table,
+    ratio_rows,
+)
 from benchmarks.results import FOLDER, REPOSITORY, Measured, describe_machine
 from benchmarks.workloads import WORKLOADS, chosen
 
@@ -60,6 +71,9 @@ def show(measured: Measured) -> None:
     memory = [row for outcome in measured.outcomes for row in memory_rows(outcome)]
     if memory:
         print(plain_table(MEMORY_HEAD, memory))
+    limits = [row for outcome in measured.outcomes for row in limit_rows(outcome)]
+    if limits:
+        print(plain_table(LIMIT_HEAD, limits))
     for outcome in measured.outcomes:
         for note in notes(outcome):
             print(f"  {note}")
@@ -71,6 +85,15 @@ def show(measured: Measured) -> None:
 def collected(folder: Path) -> list[Measured]:
     """All results in a folder, in the order of the table."""
     return [Measured.load(path) for name in WORKLOADS if (path := folder / f"{name}.json").exists()]
+
+
+def scaling_table(folder: Path) -> str:
+    """What `make bench-scaling` left, as Markdown; nothing where it has not run."""
+    from benchmarks.scaling import HEAD as SCALING_HEAD
+    from benchmarks.scaling import collected as climbs
+
+    rows = [found.row() for found in climbs(folder / "scaling")]
+    return markdown_table(SCALING_HEAD, rows) if rows else ""
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -110,7 +133,8 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.only_report:
         for measured in everything:
             show(measured)
-    page = markdown_page(everything, "make bench ARGS=--update-docs" if asked.update_docs else "make bench")
+    command = "make bench ARGS=--update-docs" if asked.update_docs else "make bench"
+    page = markdown_page(everything, command, scaling_table(asked.folder))
     (asked.folder / "table.md").write_text(page, encoding="utf-8")
     (asked.folder / "all.json").write_text(
         json.dumps([asdict(measured) for measured in everything], indent=1) + "\n", encoding="utf-8"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "checkpoint_options",
     "checkpointed",
     "data_options",
+    "match_columns",
     "output_options",
     "read_roles",
     "role_options",
@@ -78,9 +80,12 @@ role_options = with_options(
         "roles",
         metavar="COLUMN=ROLE",
         multiple=True,
-        help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable.",
+        help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable; COLUMN may hold "
+        "*, so that '*=category' decides about all columns.",
     ),
-    click.option("--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable."),
+    click.option(
+        "--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable; may hold *."
+    ),
 )
 
 
@@ -116,10 +121,37 @@ def read_roles(options: dict[str, Any]) -> dict[str, str]:
     """
     from softcount.inputs.roles import ROLES
 
-    columns = dict.fromkeys(options["ignored"], "ignore")
+    columns: dict[str, str] = {}
     for text in options["roles"]:
         name, mark, role = text.rpartition("=")
         if not mark or role not in ROLES:
             raise UsageError(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
         columns[name] = role
-    return columns
+    # What is to be left out is left out, whatever a pattern says of it.
+    return {**columns, **dict.fromkeys(options["ignored"], "ignore")}
+
+
+def match_columns(asked: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Roles by column, where a name with ``*`` in it stands for all columns it fits; a full name goes first.
+
+    Parameters
+    ----------
+    asked : mapping of str to str
+    names : collection of str
+        The columns there are.
+
+    Examples
+    --------
+    >>> match_columns({"q*": "category", "q2": "text"}, ["age", "q1", "q2"])
+    {'q1': 'category', 'q2': 'text'}
+    """
+    found: dict[str, str] = {}
+    for name, role in asked.items():
+        fitting = [] if name in names or "*" not in name else [column for column in names if _fits(column, name)]
+        found.update(dict.fromkeys(fitting or [name], role))
+    # Full names once more: a pattern that came later does not undo them.
+    return {**found, **{name: role for name, role in asked.items() if name in names}}
+
+
+def _fits(column: str, pattern: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), column, re.DOTALL) is not None

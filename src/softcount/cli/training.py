@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softcount.cli.console import Console, Progress
+from softcount.cli.options import match_columns
 from softcount.cli.outcomes import DataError, UsageError
 from softcount.cli.readers import open_source, read_all
 from softcount.cli.settings import TrainSettings
@@ -208,6 +209,7 @@ def fit(
     rows, n_rows
         What to learn from, and how many rows that has, where the table is but a part of it.
     """
+    settings = settings.with_spans(columns=match_columns(settings.columns, data.table.columns))
     for name in settings.columns:
         if name not in data.table.columns:
             hint = " It holds the labels." if name == data.label_name else ""

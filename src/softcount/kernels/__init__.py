@@ -14,11 +14,13 @@ from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
 from softcount._errors import KernelFallbackWarning
+from softcount.kernels.number_range import NumberRange
 from softcount.kernels.word_index import INDEXED_CHUNK_ROWS, MAX_CHUNK_ROWS, WordIndex, word_index_pays
 
 __all__ = [
     "INDEXED_CHUNK_ROWS",
     "MAX_CHUNK_ROWS",
+    "NumberRange",
     "WordIndex",
     "backend",
     "codes_accumulate",
@@ -40,6 +42,7 @@ __all__ = [
     "learn_words",
     "logistic_score",
     "normalize_rows",
+    "number_range",
     "word_counter",
     "word_index_pays",
 ]
@@ -92,6 +95,7 @@ if _backend_name == "native":
         gaussian_scores,
         logistic_score,
         normalize_rows,
+        number_range,
     )
     from softcount.kernels.native_text import learn_words, word_counter
 else:
@@ -114,6 +118,7 @@ else:
         gaussian_scores,
         logistic_score,
         normalize_rows,
+        number_range,
     )
     from softcount.kernels.fallback.text import learn_words, word_counter
 

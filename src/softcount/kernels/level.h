@@ -48,8 +48,16 @@ struct moments {
     double *weight, *sum, *square;
 };
 
+/* What numbers lie between, and their total; without any the least is above the greatest. */
+struct range {
+    double least, greatest, total;
+    int has_missing;
+};
+
 struct level {
     const char *name;
+
+    void (*number_range)(const void *numbers, enum number type, ptrdiff_t n, struct range *range);
 
     ptrdiff_t (*csr_check)(const struct sparse *x);
     void (*csr_scores)(const struct sparse *x, const double *table, ptrdiff_t n_classes, double *out);

@@ -8,11 +8,12 @@
 #include "loops_gaussian_full.h"
 #include "loops_logistic.h"
 #include "loops_normalize.h"
+#include "loops_range.h"
 #include "loops_words.h"
 
 #define THE_LEVEL(level_name)                                                                           \
     {                                                                                                   \
-        .name = level_name, .csr_check = csr_check, .csr_scores = csr_scores,                           \
+        .name = level_name, .number_range = number_range, .csr_check = csr_check, .csr_scores = csr_scores,                           \
         .csr_accumulate = csr_accumulate, .csr_class_counts = csr_class_counts,                         \
         .words_check = words_check, .words_accumulate = words_accumulate,                               \
         .codes_scores = codes_scores,                                                                   \

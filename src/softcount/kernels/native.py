@@ -8,6 +8,7 @@ import numpy as np
 
 from softcount.kernels import _native
 from softcount.kernels.arrays import ClassCodes, FloatArray, IndexArray, NumberArray
+from softcount.kernels.number_range import NumberRange
 from softcount.kernels.word_index import WordIndex
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "gaussian_scores",
     "logistic_score",
     "normalize_rows",
+    "number_range",
 ]
 
 
@@ -193,6 +195,11 @@ def normalize_rows(
 ) -> float:
     """Turn joint log-probabilities into weighted responsibilities, in place; see the fallback."""
     return _native.normalize_rows(scores, row_weight, fallback_log_prob, log_norm_out)
+
+
+def number_range(numbers: NumberArray) -> NumberRange:
+    """Return the least and the greatest number, the total, and whether any is missing; see the fallback."""
+    return NumberRange(*_native.number_range(_row_by_row(numbers)))
 
 
 def _row_by_row(X: NumberArray) -> NumberArray:

@@ -24,6 +24,7 @@ WRAPPER(wrap_full_scores);
 WRAPPER(wrap_full_moments);
 WRAPPER(wrap_logistic_score);
 WRAPPER(wrap_normalize_rows);
+WRAPPER(wrap_number_range);
 PyObject *wrap_new_vocabulary(PyObject *module, PyObject *seed);
 WRAPPER(wrap_vocabulary_words);
 WRAPPER(wrap_add_words);

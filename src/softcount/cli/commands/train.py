@@ -15,6 +15,7 @@ from softcount.cli.options import (
     checkpoint_options,
     checkpointed,
     data_options,
+    match_columns,
     output_options,
     read_roles,
     role_options,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 SHOWN_SUSPECTS = 5
+SHOWN_NEXT = 3
 
 _model_options = with_options(
     click.option("--config", metavar="FILE", help="TOML file with any of these settings."),
@@ -181,7 +183,9 @@ def _tell_columns(table: LabeledTable, settings: TrainSettings, console: Console
     from softcount.inputs.roles import decide_roles
 
     marks = MISSING_MARKS | set(settings.missing)
-    roles = decide_roles(table.table.columns, settings.columns, marks, where=table.table.where)
+    roles = decide_roles(
+        table.table.columns, match_columns(settings.columns, table.table.columns), marks, where=table.table.where
+    )
     rows = [(shortened(r.name, 24), r.role, shortened(r.reason, 48)) for r in roles]
     for line in table_lines(("column", "taken for", "because"), rows, numbers_from=3):
         console.line(line)
@@ -234,6 +238,7 @@ def _tell(report: Report, notes: Sequence[str], console: Console) -> None:
         ("Labels that look wrong", as_text.suspect_lines(report, SHOWN_SUSPECTS)),
         ("About the data", [text for text in report.warnings if text not in notes]),
         ("What would help most", [f"{advice.do} {advice.why}" for advice in report.verdict.advice]),
+        ("What to label next", as_text.next_lines(report, SHOWN_NEXT)),
     ):
         if lines:
             console.note()

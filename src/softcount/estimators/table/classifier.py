@@ -192,7 +192,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
             del self._listener
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
         """Refused: what the columns are has to be decided from all rows."""
         raise InputError("TableClassifier learns from all rows at once; use fit.")
 

@@ -13,6 +13,7 @@ from softcount.kernels.fallback.gaussian import gaussian_class_moments, gaussian
 from softcount.kernels.fallback.gaussian_full import gaussian_full_moments, gaussian_full_scores
 from softcount.kernels.fallback.logistic import logistic_score
 from softcount.kernels.fallback.normalize import normalize_rows
+from softcount.kernels.fallback.range import number_range
 
 __all__ = [
     "codes_accumulate",
@@ -33,4 +34,5 @@ __all__ = [
     "gaussian_scores",
     "logistic_score",
     "normalize_rows",
+    "number_range",
 ]
