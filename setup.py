@@ -1,7 +1,8 @@
 """Build the compiled kernels where there is a C compiler; everything else is in pyproject.toml.
 
 The extension is optional: when it cannot be compiled, the package is installed without it and its NumPy
-kernels serve. ``level_avx2.c`` alone is compiled for AVX2, so that the rest runs on every processor.
+kernels serve. ``level_avx2.c`` and ``level_avx512.c`` alone are compiled for what their names say, so that the rest
+runs on every processor.
 """
 
 import platform
@@ -28,28 +29,36 @@ GNU_FLAGS = [
     "-ffp-contract=fast",
 ]
 AVX2_FLAGS = ["-mavx2", "-mfma"]
+#: Sources compiled for more than every processor has: the macro that says they are there, and their flags. Each needs
+#: those before it.
+LEVELS = {
+    "level_avx2.c": ("SOFTCOUNT_HAS_AVX2", AVX2_FLAGS),
+    "level_avx512.c": ("SOFTCOUNT_HAS_AVX512", [*AVX2_FLAGS, "-mavx512f", "-mavx512dq"]),
+}
 
 
 class BuildKernels(build_ext):
-    """Compile one source with other flags than the rest."""
+    """Compile some sources with other flags than the rest."""
 
     def build_extension(self, ext):
-        """Compile ``level_avx2.c`` by itself where possible, then the rest, and link them."""
+        """Compile the sources of :data:`LEVELS` by themselves where possible, then the rest, and link them."""
         if self.compiler.compiler_type in ("unix", "mingw32"):
             ext.extra_compile_args = GNU_FLAGS
-            objects = self._compile_avx2(ext.depends) if X86 else []
-            if objects:
-                ext.extra_objects = objects
-                ext.define_macros = [*ext.define_macros, ("SOFTCOUNT_HAS_AVX2", "1")]
+            for source, (macro, flags) in LEVELS.items() if X86 else ():
+                objects = self._compile(source, flags, ext.depends)
+                if not objects:
+                    break
+                ext.extra_objects = [*ext.extra_objects, *objects]
+                ext.define_macros = [*ext.define_macros, (macro, "1")]
         super().build_extension(ext)
 
-    def _compile_avx2(self, depends):
-        """Return the object file, or nothing where the compiler's target has no AVX2."""
+    def _compile(self, source, flags, depends):
+        """Return the object file, or nothing where the compiler does not know the instructions."""
         try:
             return self.compiler.compile(
-                [str(KERNELS / "level_avx2.c")],
+                [str(KERNELS / source)],
                 output_dir=self.build_temp,
-                extra_postargs=GNU_FLAGS + AVX2_FLAGS,
+                extra_postargs=GNU_FLAGS + flags,
                 depends=depends,
             )
         except CompileError:
@@ -63,7 +72,7 @@ setup(
     ext_modules=[
         Extension(
             "softcount.kernels._native",
-            sources=[str(path) for path in sorted(KERNELS.glob("*.c")) if path.name != "level_avx2.c"],
+            sources=[str(path) for path in sorted(KERNELS.glob("*.c")) if path.name not in LEVELS],
             depends=[str(path) for path in sorted(KERNELS.glob("*.h"))],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if stable_abi else [],
             py_limited_api=stable_abi,

@@ -147,6 +147,35 @@ def glm_of_collinear_columns():
     return softcount.GLM("gaussian", "identity").fit(X, y)
 
 
+def _batches(X, *beside):
+    return [(X[i : i + 70], *(part[i : i + 70] for part in beside)) for i in range(0, len(X), 70)]
+
+
+def mixture_of_batches():
+    """Rows that are read pass after pass."""
+    words, _ = _words(400)
+    return softcount.MultinomialMixture(3, n_init=4, max_iter=40, random_state=3).fit(_batches(words))
+
+
+def bernoulli_of_batches():
+    """The same with missing labels, used as cross-validation says."""
+    answers, truth = _answers(400)
+    return softcount.BernoulliNB(random_state=0).fit(_batches(answers, _partly(truth, 0.2)))
+
+
+def logistic_of_batches():
+    """Newton's method on rows that are read pass after pass."""
+    X, truth = _blobs(500)
+    return softcount.LogisticRegression(C=np.inf).fit(_batches(X, truth))
+
+
+def glm_of_batches():
+    """Scoring on rows that are read pass after pass."""
+    X, _ = _blobs(400)
+    y = np.random.default_rng(8).gamma(2.0, np.exp(0.2 * X[:, 0]))
+    return softcount.GLM("gamma", "log").fit(_batches(X, y))
+
+
 JOBS = {
     job.__name__: job
     for job in (
@@ -168,6 +197,10 @@ JOBS = {
         glm_finished_by_hand,
         glm_without_matrix,
         glm_of_collinear_columns,
+        mixture_of_batches,
+        bernoulli_of_batches,
+        logistic_of_batches,
+        glm_of_batches,
     )
 }
 

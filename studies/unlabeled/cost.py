@@ -34,7 +34,8 @@ class Cost:
     iterations : dict of method -> int
         Of EM.
     peak : dict of method -> float
-        Most megabytes of Python's and NumPy's memory at a time that the fit asked for, beside the data.
+        Most megabytes of Python's and NumPy's memory at a time that the fit asked for, beside the rows; and ``"rows"``,
+        what these take.
     """
 
     name: str
@@ -53,7 +54,7 @@ def measure(job: Job) -> Cost:
     weights: dict[str, Any] = {"plain": 1.0, "default": "auto"}
     seconds: dict[str, float] = {}
     iterations: dict[str, int] = {}
-    peak: dict[str, float] = {}
+    peak = {"rows": _megabytes(data.X)}
     fits: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -80,3 +81,8 @@ def measure(job: Job) -> Cost:
         del iterations["default"]
     sys.stderr.write(f"{job.name} {job.n_labels} labels, seed {job.seed}: {used} {seconds} {peak}\n")
     return Cost(job.name, job.n_labels, job.seed, used, seconds, iterations, peak)
+
+
+def _megabytes(X: Any) -> float:
+    arrays = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
+    return sum(array.nbytes for array in arrays) / 1e6

@@ -95,7 +95,7 @@ def cost_table(costs: list[Cost]) -> str:
     """Time and memory of the whole default fit in units of plain EM, and time in those of the EM inside it."""
     lines = [
         "| data, labels | plain EM, s (iterations) | EM inside the default, s (iterations) | default, s "
-        "| default / EM inside | default / plain EM | memory, MB: plain EM → default |",
+        "| default / EM inside | default / plain EM | MB: rows + plain EM → default |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, size, draws in rows(costs):
@@ -107,7 +107,8 @@ def cost_table(costs: list[Cost]) -> str:
             own = f"{median(c.seconds['em'] for c in kept):.3f} ({median(c.iterations['default'] for c in kept):.0f})"
             inside = f"{median(c.seconds['default'] / c.seconds['em'] for c in kept):.1f}"
         passes = median(c.iterations["plain"] for c in draws)
-        memory = " → ".join(f"{median(c.peak[m] for c in draws):.1f}" for m in ("plain", "default"))
+        held, with_em, with_default = (median(c.peak[m] for c in draws) for m in ("rows", "plain", "default"))
+        memory = f"{held:.1f} + {with_em:.1f} → {with_default:.1f}"
         lines.append(
             f"| {_label(name, size)} | {plain:.3f} ({passes:.0f}) | {own} | {default:.3f} | {inside} | {ratio:.1f} "
             f"| {memory} |"

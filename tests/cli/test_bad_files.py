@@ -65,6 +65,8 @@ def test_a_bad_csv_file_is_refused_with_the_place(
 FINE = {
     "byte order mark": codecs.BOM_UTF8 + as_csv(ROWS).encode(),
     "UTF-16": as_csv(ROWS).encode("utf-16"),
+    "UTF-16 without a byte order mark": as_csv(ROWS).encode("utf-16-le"),
+    "UTF-16 of the other order": as_csv(ROWS).encode("utf-16-be"),
     "semicolons": as_csv(ROWS, ";").encode(),
     "semicolons, as Excel tells of them": b"sep=;\n" + as_csv(ROWS, ";").encode(),
     "tabs": as_csv(ROWS, "\t").encode(),

@@ -198,3 +198,20 @@ def test_a_reader_that_has_had_enough_is_no_error(trained: Path, messages: Path)
     assert done.returncode == 0
     assert done.stderr == b""
     assert len(done.stdout.splitlines()) == 2
+
+
+def test_a_pattern_gives_a_role_to_many_columns_and_names_go_before_it(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        ("label", "age", "q1", "q2", "q3"),
+        *[("ab"[i % 2], 20 + 3 * (i % 17), i % 3, i % 4, i % 5) for i in range(60)],
+    ]
+    with (tmp_path / "survey.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    told = ("--role", "q1=category", "--role", "q*=number", "--ignore", "*3")
+    assert command("train", "survey.csv", *told, "--dry-run", "--json") == 0
+    roles = {column["name"]: column["role"] for column in json.loads(capsys.readouterr().out)["columns"]}
+    assert roles == {"age": "number", "q1": "category", "q2": "number", "q3": "ignore"}
+    assert command("train", "survey.csv", "--role", "z*=number") == 2
+    assert "'z*', which is not there" in capsys.readouterr().err

@@ -124,7 +124,7 @@ def test_the_labels_of_rows_left_out_have_no_part_in_a_fold(name: str, problem: 
     def tables(labels: Any) -> Any:
         candidates = prepare(X, labels, 3)
         start = candidates.fit(NONE if name == NONE else MARGINALS, PLAN, out).fit.params
-        params = candidates.few_passes(start, 4, out) if name == FULL else start
+        params = candidates.few_passes([start], 4, out) if name == FULL else start
         return params.blocks[0]["log_prob"]
 
     np.testing.assert_array_equal(tables(y), tables(wrong))

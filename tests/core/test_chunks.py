@@ -14,6 +14,7 @@ from softcount.core.chunks import (
     MOST_SEGMENTS,
     SCRATCH_BYTES,
     SEGMENT_CHUNKS,
+    SPARSE_SCRATCH_BYTES,
     Chunks,
     chunk_rows,
     row_width,
@@ -36,7 +37,7 @@ def test_chunks_are_the_rows_in_order(n_rows: int, size: int, seed: int) -> None
     )
     for chunks in (
         Chunks(blocks, labels, weight, rows_per_chunk=size),
-        Chunks(blocks, labels, weight, rows_per_chunk=size).keep_indexed(),
+        Chunks(blocks, labels, weight, rows_per_chunk=size).keep_indexed(n_components=10**6),
     ):
         assert len(chunks) == -(-n_rows // size)
         parts = list(chunks)
@@ -67,19 +68,23 @@ def test_a_chunk_out_of_range_is_an_index_error() -> None:
             chunks[index]
 
 
-@given(n_components=st.integers(0, 10**6), width=st.floats(0.0, 1e6))
+@given(
+    n_components=st.integers(0, 10**6),
+    width=st.floats(0.0, 1e6),
+    scratch=st.sampled_from([SCRATCH_BYTES, SPARSE_SCRATCH_BYTES]),
+)
 def test_a_chunk_is_a_power_of_two_of_rows_that_fits_the_cache_and_is_not_too_large(
-    n_components: int, width: float
+    n_components: int, width: float, scratch: int
 ) -> None:
-    rows = chunk_rows(n_components, width)
+    rows = chunk_rows(n_components, width, scratch)
     assert rows & (rows - 1) == 0
     assert FEWEST_ROWS <= rows <= MOST_ROWS
-    assert rows == FEWEST_ROWS or (rows * n_components * 8 <= SCRATCH_BYTES and rows * width <= MOST_CELLS)
+    assert rows == FEWEST_ROWS or (rows * n_components * 8 <= scratch and rows * width <= MOST_CELLS)
 
 
-def test_the_width_of_a_row_is_its_cells_and_twice_its_stored_entries() -> None:
+def test_the_width_of_a_row_is_its_cells_and_one_and_a_half_times_its_stored_entries() -> None:
     sparse = csr_array(np.array([[1, 0, 0], [1, 1, 1]]))
-    assert row_width((DenseBlock(np.zeros((2, 5))), SparseBlock(sparse.indptr, sparse.indices, None, 3))) == 5 + 4
+    assert row_width((DenseBlock(np.zeros((2, 5))), SparseBlock(sparse.indptr, sparse.indices, None, 3))) == 5 + 3
 
 
 @given(n_rows=st.integers(1, 5000), fewest=st.integers(SEGMENT_CHUNKS, 20))

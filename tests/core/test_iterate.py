@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ class Climb:
 
     def counts_bytes(self) -> int:
         return 0
+
+    def prepared(self, params: float) -> float:
+        return params
 
 
 TWO_CHUNKS = [1, 2]
@@ -148,6 +152,19 @@ def test_ctrl_c_keeps_the_last_finished_iteration() -> None:
     assert fit.interrupted
     assert fit.n_iter == 3
     assert fit.params == pytest.approx(1.0 + 4.0 * 0.5**3)
+
+
+def test_a_climb_that_is_taken_up_counts_on_from_what_was_spent() -> None:
+    kept: list[Any] = []
+    journal: Any = SimpleNamespace(recall=lambda: None, keep=lambda record, **_: kept.append(record()))
+    climb(halfway(), 5.0, Stopping(2, 0.0), journal=journal)
+    history = kept[1]["history"].copy()
+    history[:, 3] = [1e6, 2e6, 3e6]
+    journal.recall = lambda: {**kept[1], "history": history}
+    fit = climb(halfway(), 5.0, Stopping(5, 0.0), journal=journal)
+    assert [step.iteration for step in fit.history] == [0, 1, 2, 3, 4, 5]
+    seconds = [step.seconds for step in fit.history]
+    assert seconds == sorted(seconds)
 
 
 def test_leaps_are_taken_again_and_again_and_never_lower_the_objective() -> None:

@@ -10,7 +10,7 @@ from softcount.core.execute import ThreadExecutor
 from softcount.core.iterate import Stopping
 from softcount.core.mixture import MixtureModel
 from softcount.core.patterns import some_rows
-from softcount.core.search import Effort, search
+from softcount.core.search import Effort, count_reached, search
 from softcount.core.start import params_from_resp
 from softcount.families import Categorical, CodesBlock, PseudoCounts
 
@@ -48,6 +48,25 @@ def test_all_starts_are_run_to_the_end_unless_fewer_are_asked_for(problem):
     best_two = search(model, EXECUTOR, chunks, starts(model, chunks, 6), Effort(Stopping(500, 1e-9), n_final=2))
     assert (len(best_two.objectives), best_two.n_tried) == (2, 6)
     assert_allclose(best_two.best.objective, everything.best.objective, rtol=1e-7)
+
+
+def test_more_starts_are_run_to_the_end_until_two_have_reached_the_best_value(problem):
+    model, chunks = problem
+    ways = starts(model, chunks, 12)
+    stopping = Stopping(800, 1e-10)
+    objectives = search(model, EXECUTOR, chunks, ways, Effort(stopping)).objectives
+    for threads in (1, 3):
+        told = []
+        effort = Effort(stopping, n_final=1, confirm=True)
+        found = search(model, ThreadExecutor(threads), chunks, ways, effort, tell=told.append)
+        assert count_reached(found.objectives, max(objectives), 1e-10) == 2
+        assert len(found.objectives) >= 2
+        # The last one confirmed it: without it there was one.
+        assert count_reached(found.objectives[:-1], max(objectives), 1e-10) == 1
+        assert "the next 1 are run" in " ".join(told)
+    # No two runs of none: all are run.
+    rising = Effort(Stopping(3, 0.0), n_final=1, short_iter=1, confirm=True)
+    assert len(search(model, EXECUTOR, chunks, ways, rising).objectives) == 12
 
 
 def test_a_failing_start_is_left_out_and_reported(problem):

@@ -82,7 +82,7 @@ def test_every_run_is_what_it_is_alone(case: str, weight: Any) -> None:
     assert runs_at_once(model, chunks, 4) == 4
     parts = [without(chunks, held) for held in HELD]
     starts = [start(model, part) for part in parts]
-    together = passes_side_by_side(model, EXECUTOR, chunks, starts, left_out=HELD, n_passes=3)
+    together = passes_side_by_side(model, EXECUTOR, chunks, list(starts), left_out=HELD, n_passes=3)
     for part, begun, run in zip(parts, starts, together, strict=True):
         params = begun
         for _ in range(3):

@@ -241,6 +241,20 @@ def test_columns_in_wild_units_keep_their_digits_under_a_common_prior():
     np.testing.assert_allclose(model.coef_ * units, by_likelihood.coef_, rtol=1e-5)
 
 
+def test_numbers_whose_fourth_powers_are_none_are_refused_by_name():
+    x, y = regression(200)
+    for unit in (1e-60, 1e60):
+        whole = BayesianLinearRegression().fit(unit * x, unit * y)
+        np.testing.assert_allclose(whole.coef_, BayesianLinearRegression().fit(x, y).coef_, rtol=1e-6)
+    wild = x.copy()
+    wild[150, 2] = -1e90
+    with pytest.raises(InputError, match="Column 'x2' of X"):
+        BayesianLinearRegression().fit(wild, y)
+    for factors, name in (((1e-90, 1.0), "X"), ((1.0, 1e-90), "y"), ((1.0, 1e90), "y")):
+        with pytest.raises(InputError, match=f"{name} holds values up to"):
+            BayesianLinearRegression().fit(factors[0] * x, factors[1] * y)
+
+
 def test_a_column_far_from_zero_costs_no_digits():
     x, y = regression(200)
     near, far = BayesianLinearRegression().fit(x, y), BayesianLinearRegression().fit(x + 1e7, y)

@@ -149,7 +149,8 @@ def test_classes_that_nobody_has_labeled_make_it_the_mixture(named: dict[str, An
 def test_one_class_alone_leaves_nothing_to_choose() -> None:
     X, _ = text_like(50, 20, 2, 4)
     y = np.where(np.arange(50) < 10, 7.0, np.nan)
-    model = MultinomialNB(**AUTO).fit(X, y)
+    with pytest.warns(UserWarning, match="All rows with a label are of one class"):
+        model = MultinomialNB(**AUTO).fit(X, y)
     assert model.predict(X).tolist() == [7.0] * 50
     assert model.unlabeled_verdict_ is None
 
@@ -306,3 +307,9 @@ def test_verbose_tells_of_iterations_and_folds(capsys: pytest.CaptureFixture[str
     assert "[MultinomialNB] cross-validation, folds 1 to 5 of 10" in told
     MultinomialNB(**AUTO).fit(X, with_few_labels(truth, 5, 0))
     assert capsys.readouterr().err == ""
+
+
+def test_no_iteration_at_all_is_not_said_to_have_gained_anything() -> None:
+    X, truth = text_like(100, 40, 2, 17)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=0 iterations before it converged\. Raise"):
+        MultinomialNB(unlabeled_weight=1.0, max_iter=0).fit(X, with_few_labels(truth, 5, 0))

@@ -80,7 +80,7 @@ def test_bch_is_its_formula(few):
     mass = weight @ share
     means = (weight * level) @ share / mass
     errors = [np.sqrt(np.sum(weight * (share[:, k] * (level - means[k]) / mass[k]) ** 2)) for k in range(3)]
-    found = class_outcomes(model, X, level, sample_weight=weight)
+    found = class_outcomes(model, X, level, sample_weight=weight, classes="known")
     assert_allclose(found.estimates[:, 0], means, rtol=1e-10)
     assert_allclose(found.errors[:, 0], errors, rtol=1e-10)
     assert found.df == 2
@@ -101,7 +101,7 @@ def test_ml_is_the_maximum_of_its_likelihood_with_the_sandwich_of_its_derivative
         seen = logsumexp(sizes[:, :, None] + np.log(chances), axis=1)
         return (assigned * seen).sum(axis=1)
 
-    found = class_effects(model, X, z, sample_weight=weight, assignment=assignment)
+    found = class_effects(model, X, z, sample_weight=weight, assignment=assignment, classes="known")
     theta = found.coefficients[1:].ravel()
     best = minimize(lambda t: -(weight @ rows(t)), theta + 0.1, method="BFGS", options={"gtol": 1e-5})
     assert_allclose(theta, best.x, atol=1e-4)
@@ -120,6 +120,59 @@ def test_ml_is_the_maximum_of_its_likelihood_with_the_sandwich_of_its_derivative
     bread = np.linalg.inv(-hessian)
     covariance = bread @ (score * weight[:, None]).T @ score @ bread
     assert_allclose(found.errors[1:].ravel(), np.sqrt(np.diagonal(covariance)), rtol=1e-3)
+
+
+def test_standard_errors_are_those_of_all_steps_together():
+    # What one more copy of a row does to the answer, by fitting everything again with a little more of it.
+    rng = np.random.default_rng(4)
+    kind = rng.integers(2, size=70)
+    X = pd.DataFrame((rng.random((70, 5)) < np.where(kind[:, None], 0.75, 0.3)).astype(int), columns=list("abcde"))
+    z, level, weight = rng.normal(kind), rng.normal(2.0 * kind), rng.integers(2, 7, 70).astype(float)
+    level[:5] = np.nan
+    first = LatentClass(2, random_state=0, tol=1e-13, order=None).fit(X, sample_weight=weight)
+    questions = {
+        "mean": lambda m, w: class_outcomes(m, X, level, sample_weight=w),
+        "ml": lambda m, w: class_effects(m, X, z, sample_weight=w),
+        "bch": lambda m, w: class_effects(m, X, z, sample_weight=w, method="bch"),
+    }
+
+    def answers(w):
+        again = LatentClass(2, init=first, tol=1e-15, max_iter=20_000, order=None).fit(X, sample_weight=w)
+        found = {name: question(again, w) for name, question in questions.items()}
+        return {n: (f.estimates if n == "mean" else f.coefficients[1:]).ravel() for n, f in found.items()}
+
+    moves = {name: [] for name in questions}
+    for row in np.eye(70) * 1e-3:
+        up, down = answers(weight + row), answers(weight - row)
+        for name, listed in moves.items():
+            listed.append((up[name] - down[name]) / 2e-3)
+    for name, question in questions.items():
+        found = question(first, weight)
+        errors = np.sqrt(weight @ np.square(moves[name]))
+        assert_allclose((found.errors if name == "mean" else found.errors[1:]).ravel(), errors, rtol=5e-3)
+        known = class_outcomes if name == "mean" else class_effects
+        less = known(
+            first, X, level if name == "mean" else z, sample_weight=weight, classes="known",
+            **({} if name == "mean" else {"method": name}),
+        )  # fmt: skip
+        assert np.abs(less.errors / np.where(found.errors > 0, found.errors, 1.0) - 1.0).max() > 0.05
+
+
+def test_a_mixture_without_standard_errors_of_its_own_is_taken_as_known_and_that_is_said(few):
+    level, word = few[3], few[4]
+    X = np.column_stack([level, np.random.default_rng(0).normal(size=500)])
+    model = softcount.GaussianMixture(2, random_state=0).fit(X)
+    found, known = (class_outcomes(model, X, word, classes=classes) for classes in ("estimated", "known"))
+    np.testing.assert_array_equal(found.errors, known.errors)
+    assert "take the mixture as known" in str(found)
+    assert known.note == ""
+
+
+def test_an_outcome_that_is_the_same_everywhere_differs_nowhere(few):
+    model, X = few[:2]
+    found = class_outcomes(model, X, np.full(len(X), 0.1))
+    assert found.df == 0
+    assert np.isnan(found.p_value)
 
 
 @pytest.mark.parametrize("method", ["ml", "bch", "naive"])
@@ -241,6 +294,10 @@ def test_covariates_of_every_kind_are_read(few):
         (lambda m, X: class_effects(m, X, m.predict(X) == 1, method="naive"), "without fail"),
         (lambda m, X: class_effects(LatentClass(1).fit(X), X, np.ones(500)), "one component"),
         (lambda m, X: class_outcomes(m, X, np.ones(500)).frame(level=95), "between 0 and 1"),
+        (lambda m, X: class_outcomes(m, X, np.ones(500), classes="unknown"), "'estimated' or as 'known'"),
+        (lambda m, X: class_outcomes(m, X, np.full(500, np.inf)), "Row 0 of outcome is infinite"),
+        (lambda m, X: class_effects(m, X, np.full(500, np.inf)), "'x0' is infinite"),
+        (lambda m, X: class_effects(m, X, np.ones(500)), "'x0' say nothing that the intercept"),
     ],
 )
 def test_what_cannot_be_related_is_said(few, call, message):

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 HAS_NATIVE = find_spec("softcount.kernels._native") is not None
-LEVELS = ("avx2", "baseline", "plain")
+LEVELS = ("avx512", "avx2", "baseline", "plain")
 
 
 @pytest.fixture(scope="module", params=["numpy", *LEVELS])

@@ -8,8 +8,6 @@ import pytest
 
 from tests.kernels.conftest import native_extension
 
-AVX_NAMES = re.compile(r"%[yz]mm")
-
 
 @pytest.fixture(scope="module")
 def functions():
@@ -29,22 +27,41 @@ def functions():
 
 
 def by_level(bodies):
-    """The AVX2 version of a function, and the others."""
-    return [b for b in bodies if AVX_NAMES.search(b)], [b for b in bodies if not AVX_NAMES.search(b)]
+    """The versions of a function by the widest registers they use: AVX2's, AVX-512's, and the others."""
+    widest = [[b for b in bodies if "%zmm" in b], [b for b in bodies if "%ymm" in b and "%zmm" not in b]]
+    return widest[1], [b for b in bodies if "%ymm" not in b and "%zmm" not in b], widest[0]
 
 
 @pytest.mark.parametrize(
     "name", ["csr_scores_block_5", "csr_accumulate_block_5", "words_block_5", "codes_scores_block_2", "softmax_panel"]
 )
-def test_only_one_level_uses_wide_registers(functions, name):
-    wide, narrow = by_level(functions[name])
+def test_only_the_level_for_it_uses_wide_registers(functions, name):
+    wide, narrow, widest = by_level(functions[name])
     assert len(wide) == 1
     assert len(narrow) == 2
+    assert len(widest) == (name == "softmax_panel" and has_avx512())
 
 
-@pytest.mark.parametrize("name", ["gaussian_scores", "full_scores", "full_moments", "softmax_panel"])
+def has_avx512():
+    """Whether the extension was compiled for AVX-512 as well, and runs with it."""
+    return "avx512" in native_extension().levels()
+
+
+@pytest.mark.parametrize("name", ["gaussian_scores", "full_scores", "add_scatter_tile", "softmax_panel"])
+def test_the_widest_level_multiplies_and_adds_in_whole_registers(functions, name):
+    if not has_avx512():
+        pytest.skip("needs a build and a processor with AVX-512")
+    _, _, [widest] = by_level(functions[name])
+    assert re.search(r"vfn?m(add|sub)\d+pd.*%zmm", widest)
+    # Registers that are spilled to memory inside a loop would make it many times slower.
+    assert len(re.findall(r"vmovap[ds]\s+%zmm\d+,-?0x[0-9a-f]+\(%r[sb]p\)", widest)) <= 8
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian_scores", "full_scores", "add_scatter_tile", "logistic_score", "softmax_panel"]
+)
 def test_the_wide_level_multiplies_and_adds_in_one_instruction(functions, name):
-    wide, narrow = by_level(functions[name])
+    wide, narrow, _ = by_level(functions[name])
     assert re.search(r"vfn?m(add|sub)\d+pd.*%ymm", wide[0])
     assert not any(re.search("vfn?m(add|sub)", body) for body in narrow)
 
@@ -64,7 +81,7 @@ def innermost_loop(body):
 
 @pytest.mark.parametrize("name", ["csr_scores_block_5", "csr_scores_block_8", "words_block_5", "codes_scores_block_8"])
 def test_the_sums_of_a_row_stay_in_registers(functions, name):
-    [wide], _ = by_level(functions[name])
+    [wide], _, _ = by_level(functions[name])
     loop = innermost_loop(wide)
     stores = [
         t for t in loop if re.match(r"v?mov[au]p[ds]\s+%[xy]mm\d+,.*\(", t) or re.match(r"vmovdq[au]\s+%ymm\d+,.*\(", t)

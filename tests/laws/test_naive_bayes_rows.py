@@ -140,7 +140,7 @@ def test_chunks_of_any_size_give_the_same_answers(problem: Problem, rows: int) -
     whole_answers = [*answers(whole, problem.X), whole.responsibilities(problem.X, problem.y)]
     with pytest.MonkeyPatch.context() as patch:
         asked: list[int] = []
-        patch.setattr(_grid, "chunk_rows", lambda n_components, width: asked.append(n_components) or rows)
+        patch.setattr(_grid, "chunk_rows", lambda n_components, *_: asked.append(n_components) or rows)
         parts = problem.fit()
         part_answers = [*answers(parts, problem.X), parts.responsibilities(problem.X, problem.y)]
     assert len(asked) == 5
@@ -155,7 +155,7 @@ def test_one_thread_and_many_threads_give_the_same_bits(
 ) -> None:
     if layout == "sparse" and not case.reads_sparse:
         pytest.skip(f"{case.name} reads dense tables alone")
-    monkeypatch.setattr(_grid, "chunk_rows", lambda n_components, width: 16)
+    monkeypatch.setattr(_grid, "chunk_rows", lambda *_: 16)
     problem = make_problem(case, 2, n_rows=200, labels="few")
     X = problem.sparse() if layout == "sparse" else problem.X
     first = problem.fit(X, n_jobs=1)

@@ -1,5 +1,7 @@
 """The bootstrap likelihood-ratio test tells real components from chance."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -81,3 +83,18 @@ def test_samples_that_reach_the_statistic_exactly_count_against_the_larger_model
 def test_the_standard_error_is_that_of_a_share_of_all_tables():
     found = BootstrapTest((1, 2), 3.0, 0.2, np.zeros(99))
     assert found.standard_error == pytest.approx(np.sqrt(0.2 * 0.8 / 100))
+
+
+def test_fits_that_stopped_early_are_run_on_before_they_are_compared():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(2.0, 1.0, (60, 2))])
+    options = {"covariance_type": "diag", "random_state": 0}
+    ended = [GaussianMixture(k, thorough=True, **options).fit(X) for k in (1, 2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        means = ended[1].means_ + np.array([[1.0, 1.0], [-1.0, -1.0]])
+        stopped = GaussianMixture(2, max_iter=1, tol=0.0, means_init=means, **options).fit(X)
+    assert 2.0 * (ended[1].log_likelihood_ - stopped.log_likelihood_) > 1.0
+    early = select.bootstrap_test(ended[0], stopped, X, n_samples=2, random_state=0)
+    late = select.bootstrap_test(*ended, X, n_samples=2, random_state=0)
+    assert early.statistic == pytest.approx(late.statistic, abs=0.01)

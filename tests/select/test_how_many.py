@@ -182,3 +182,15 @@ def test_a_bootstrap_that_no_sample_reaches_counts_as_evidence_at_its_smallest_p
     found = select.how_many(LatentClass(random_state=0), all_rows(CARCINOMA), [1, 2], n_bootstrap=19, random_state=0)
     assert found.tests[0].p_value == pytest.approx(0.05)
     assert "they are better than one component fewer" in found.recommendation
+
+
+def test_sizes_that_were_fitted_from_one_start_are_pointed_out():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(4.0, 1.0, (60, 2))])
+    words = "Caution: with 2 and 3 components there was one start"
+    assert words in select.how_many(GaussianMixture(random_state=0), X, range(1, 4)).recommendation
+    searched = select.how_many(GaussianMixture(thorough=True, random_state=0), X, range(1, 4))
+    assert "one start" not in searched.recommendation
+    assert searched.best == 2
+    named = np.repeat([0, 1], 60)
+    assert "one start" not in select.how_many(GaussianMixture(random_state=0), X, [2], named).recommendation

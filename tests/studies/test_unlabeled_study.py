@@ -31,7 +31,7 @@ def cost(seed: int, used: str, *, name: str = "wine") -> Cost:
     seconds, iterations = {"plain": 1.0, "default": 3.0}, {"plain": 4}
     if used == "full":
         seconds["em"], iterations["default"] = 1.5, 6
-    return Cost(name, 10, seed, used, seconds, iterations, {"plain": 2.0, "default": 2.5})
+    return Cost(name, 10, seed, used, seconds, iterations, {"rows": 4.0, "plain": 2.0, "default": 2.5})
 
 
 def test_a_draw_reports_every_method_and_the_verdict() -> None:
@@ -90,8 +90,11 @@ def test_tables_hold_means_choices_and_verdicts() -> None:
     )
     assert "1 of them with the wrong sign" in totals(results)
     last = cost_table([cost(0, "full"), cost(1, "none")]).splitlines()[-1]
-    assert last == "| wine, 10 | 1.000 (4) | 1.500 (6) | 3.000 | 2.0 | 3.0 | 2.0 → 2.5 |"
-    assert cost_table([cost(1, "none")]).splitlines()[-1] == "| wine, 10 | 1.000 (4) |  | 3.000 |  | 3.0 | 2.0 → 2.5 |"
+    assert last == "| wine, 10 | 1.000 (4) | 1.500 (6) | 3.000 | 2.0 | 3.0 | 4.0 + 2.0 → 2.5 |"
+    assert (
+        cost_table([cost(1, "none")]).splitlines()[-1]
+        == "| wine, 10 | 1.000 (4) |  | 3.000 |  | 3.0 | 4.0 + 2.0 → 2.5 |"
+    )
 
 
 def test_results_are_kept_set_by_set_and_the_latest_of_a_set_count(tmp_path: Path) -> None:
@@ -132,6 +135,8 @@ def test_every_set_has_a_title_and_absent_ones_are_skipped(monkeypatch: pytest.M
     batches, skipped = planned_jobs(3, 7, ["wine", "votes"])
     assert [job.seed for batch in batches for job in batch] == [7, 8, 9]
     assert [job.seed for job in jobs_to_time(batches, 2)] == [7, 8]
+    with_curves, _ = planned_jobs(1, 7, ["messages"])
+    assert {job.n_labels for batch in with_curves for job in batch} == {*TABLE["messages"], *CURVES["messages"]}
     assert len(skipped) == 1
     assert skipped[0].startswith("house votes (no file")
     with pytest.raises(MissingDataError):

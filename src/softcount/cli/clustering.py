@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from softcount.cli.console import Console
+from softcount.cli.options import match_columns
 from softcount.cli.outcomes import DataError, UsageError
-from softcount.cli.wording import did_you_mean, printable, shortened, table_lines
+from softcount.cli.wording import did_you_mean, feature_shortened, printable, shortened, table_lines
 from softcount.inputs.cells import MISSING_MARKS, find_missing, parse_numbers
 from softcount.inputs.raw_table import RawTable
 from softcount.inputs.roles import ColumnRole, decide_roles
@@ -97,6 +98,7 @@ def decide_columns(table: RawTable, asked: dict[str, str], marks: Sequence[str])
     marks : sequence of str
         Texts that stand for a missing value.
     """
+    asked = match_columns(asked, table.columns)
     for name, role in asked.items():
         if name not in table.columns:
             raise UsageError(f"There is no column {name!r}{did_you_mean(name, table.columns)}")
@@ -281,9 +283,9 @@ def profile_lines(rows: Sequence[ProfileRow], weights: Sequence[float]) -> list[
     header = ["", "all", *(f"group {k + 1}" for k in range(len(weights)))]
     lines = [["share of the rows", "100 %", *(f"{100.0 * w:.0f} %" for w in weights)]]
     for row in shown:
-        what = f"= {row.value}" if row.value is not None else row.quantity
         cells = [_cell(value, row.quantity) for value in [row.overall, *row.groups.tolist()]]
-        lines.append([shortened(f"{row.column} {what}", 40), *cells])
+        name = f"{row.column}={row.value}" if row.value is not None else f"{row.column} {row.quantity}"
+        lines.append([feature_shortened(name, 40), *cells])
     found = table_lines(header, lines)
     if len(rows) > len(shown):
         found.append(f"and {len(rows) - len(shown):,} more lines, which --json lists")

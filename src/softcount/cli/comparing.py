@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from softcount.cli.console import Console
+from softcount.cli.options import match_columns
 from softcount.cli.outcomes import DataError, UsageError
 from softcount.cli.wording import percent, table_lines
 from softcount.inputs.cells import MISSING_MARKS
@@ -69,7 +70,7 @@ def compare(
     table = data.table.take(labeled)
     labels = np.array([data.labels[row] for row in labeled])
     marks = sorted(MISSING_MARKS | set(settings.missing))
-    roles = decide_roles(table.columns, settings.columns, marks, where=table.where)
+    roles = decide_roles(table.columns, match_columns(settings.columns, table.columns), marks, where=table.where)
     if not any(role.is_learned for role in roles):
         found = "; ".join(f"{role.name!r}: {role.role} ({role.reason})" for role in roles)
         raise DataError(f"There is no column to learn from. Found {found}. Give a column another role.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -14,7 +16,10 @@ __all__ = [
     "GLM_FAMILIES",
     "GLM_LINKS",
     "Decorator",
+    "checkpoint_options",
+    "checkpointed",
     "data_options",
+    "match_columns",
     "output_options",
     "read_roles",
     "role_options",
@@ -64,21 +69,46 @@ output_options = with_options(
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors on standard error."),
 )
 
+checkpoint_options = with_options(
+    click.option("--checkpoint", metavar="DIR", help="Write there what the fit has come to, every 30 seconds."),
+    click.option("--resume", is_flag=True, help="Go on with the fit whose checkpoints are in DIR, to the same bits."),
+)
+
 role_options = with_options(
     click.option(
         "--role",
         "roles",
         metavar="COLUMN=ROLE",
         multiple=True,
-        help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable.",
+        help="Decide what a column is: text, category, number, count, date, id or ignore. Repeatable; COLUMN may hold "
+        "*, so that '*=category' decides about all columns.",
     ),
-    click.option("--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable."),
+    click.option(
+        "--ignore", "ignored", metavar="COLUMN", multiple=True, help="Leave a column out. Repeatable; may hold *."
+    ),
 )
 
 
 def tab(delimiter: str | None) -> str | None:
     r"""The delimiter as typed; ``\t`` and "tab" are a tab."""
     return "\t" if delimiter in ("\\t", "tab") else delimiter
+
+
+def checkpointed(options: dict[str, Any]) -> AbstractContextManager[None]:
+    """The checkpoints that ``--checkpoint`` and ``--resume`` ask for; without them nothing is written.
+
+    Parameters
+    ----------
+    options : dict
+        With ``checkpoint`` and ``resume``.
+    """
+    if options["checkpoint"] is None:
+        if options["resume"]:
+            raise UsageError("--resume goes on with the checkpoints of --checkpoint DIR; give that as well.")
+        return nullcontext()
+    from softcount.persist.checkpoints import checkpoints
+
+    return checkpoints(options["checkpoint"], resume=options["resume"])
 
 
 def read_roles(options: dict[str, Any]) -> dict[str, str]:
@@ -91,10 +121,37 @@ def read_roles(options: dict[str, Any]) -> dict[str, str]:
     """
     from softcount.inputs.roles import ROLES
 
-    columns = dict.fromkeys(options["ignored"], "ignore")
+    columns: dict[str, str] = {}
     for text in options["roles"]:
         name, mark, role = text.rpartition("=")
         if not mark or role not in ROLES:
             raise UsageError(f"--role {text!r}: write COLUMN=ROLE, where ROLE is one of {', '.join(ROLES)}.")
         columns[name] = role
-    return columns
+    # What is to be left out is left out, whatever a pattern says of it.
+    return {**columns, **dict.fromkeys(options["ignored"], "ignore")}
+
+
+def match_columns(asked: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Roles by column, where a name with ``*`` in it stands for all columns it fits; a full name goes first.
+
+    Parameters
+    ----------
+    asked : mapping of str to str
+    names : collection of str
+        The columns there are.
+
+    Examples
+    --------
+    >>> match_columns({"q*": "category", "q2": "text"}, ["age", "q1", "q2"])
+    {'q1': 'category', 'q2': 'text'}
+    """
+    found: dict[str, str] = {}
+    for name, role in asked.items():
+        fitting = [] if name in names or "*" not in name else [column for column in names if _fits(column, name)]
+        found.update(dict.fromkeys(fitting or [name], role))
+    # Full names once more: a pattern that came later does not undo them.
+    return {**found, **{name: role for name, role in asked.items() if name in names}}
+
+
+def _fits(column: str, pattern: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), column, re.DOTALL) is not None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softcount.cli.console import Console, Progress
+from softcount.cli.options import match_columns
 from softcount.cli.outcomes import DataError, UsageError
 from softcount.cli.readers import open_source, read_all
 from softcount.cli.settings import TrainSettings
@@ -24,7 +25,7 @@ from softcount.inputs.raw_table import RawTable
 if TYPE_CHECKING:
     from softcount.estimators.table import TableClassifier
 
-__all__ = ["LabeledTable", "fit", "labels_of", "read_labeled"]
+__all__ = ["LabeledTable", "fit", "labels_of", "read_labeled", "with_labels"]
 
 #: Names a column of labels usually has.
 LABEL_NAMES = ("label", "class", "category", "target", "y")
@@ -73,7 +74,7 @@ def read_labeled(
         tables.append(read_all(source, progress.read))
     progress.endless()
     if len(tables) == 1:
-        return _with_labels(tables[0], settings)
+        return with_labels(tables[0], settings)
     names = list(tables[0].columns)
     for path, table in zip(paths, tables, strict=True):
         if set(table.columns) != set(names):
@@ -81,12 +82,21 @@ def read_labeled(
     columns = {name: [cell for table in tables for cell in table.columns[name]] for name in names}
     joined = RawTable(columns, [place for table in tables for place in table.places], tables[0].unit)
     if settings.label is not None or any(name.lower() in LABEL_NAMES for name in names):
-        return _with_labels(joined, settings)
+        return with_labels(joined, settings)
     labels = [Path(path).stem for path, table in zip(paths, tables, strict=True) for _ in range(table.n_rows)]
     return LabeledTable(joined, list(labels), "(name of the file)")
 
 
-def _with_labels(table: RawTable, settings: TrainSettings) -> LabeledTable:
+def with_labels(table: RawTable, settings: TrainSettings, counted: Counter[str] | None = None) -> LabeledTable:
+    """The table without its column of labels, and these.
+
+    Parameters
+    ----------
+    table : RawTable
+    settings : TrainSettings
+    counted : Counter, optional
+        How often each label occurs, where the table is a part of a larger one.
+    """
     names = list(table.columns)
     label = settings.label
     if label is None:
@@ -99,7 +109,7 @@ def _with_labels(table: RawTable, settings: TrainSettings) -> LabeledTable:
         raise UsageError(f"There is no column {label!r}{hint} The columns are {', '.join(names)}.")
     marks = MISSING_MARKS | set(settings.missing)
     labels = labels_of(table, label, marks)
-    counts = Counter(value for value in labels if value is not None)
+    counts = Counter(value for value in labels if value is not None) if counted is None else counted
     if not counts:
         raise DataError(f"No row has a label: column {label!r} is empty. Label at least two rows of each class.")
     if len(counts) == 1:
@@ -178,7 +188,14 @@ def make_classifier(settings: TrainSettings, *, seed: int, n_jobs: int | None) -
 
 
 def fit(
-    data: LabeledTable, settings: TrainSettings, console: Console, *, seed: int = 0, n_jobs: int | None = None
+    data: LabeledTable,
+    settings: TrainSettings,
+    console: Console,
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    rows: Any = None,
+    n_rows: int | None = None,
 ) -> tuple[TableClassifier, list[str]]:
     """Learn from a table; warnings become notes, which are told and returned beside the model.
 
@@ -189,7 +206,10 @@ def fit(
     console : Console
     seed : int
     n_jobs : int, optional
+    rows, n_rows
+        What to learn from, and how many rows that has, where the table is but a part of it.
     """
+    settings = settings.with_spans(columns=match_columns(settings.columns, data.table.columns))
     for name in settings.columns:
         if name not in data.table.columns:
             hint = " It holds the labels." if name == data.label_name else ""
@@ -200,11 +220,14 @@ def fit(
     model = make_classifier(settings, seed=seed, n_jobs=n_jobs)
     with warnings.catch_warnings(record=True) as caught, console.progress("learning") as progress:
         warnings.simplefilter("always")
-        model.fit(data.table, data.labels, listener=partial(tell_step, progress))
+        if rows is None:
+            model.fit(data.table, data.labels, listener=partial(tell_step, progress))
+        else:
+            model.fit(rows, listener=partial(tell_step, progress))
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     for message in notes:
         console.note(f"Note: {printable(message)}")
     if model.interrupted_:
         raise KeyboardInterrupt
-    model.origin_ = {"label": data.label_name, "n_rows": data.table.n_rows}
+    model.origin_ = {"label": data.label_name, "n_rows": data.table.n_rows if n_rows is None else n_rows}
     return model, notes

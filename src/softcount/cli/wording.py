@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from softcount.report.wording import command_line, percent, printable, shortened, table_lines
+from softcount.report.wording import command_line, feature_shortened, percent, printable, shortened, table_lines
 
-__all__ = ["command_line", "did_you_mean", "percent", "printable", "shortened", "table_lines"]
+__all__ = ["command_line", "did_you_mean", "feature_shortened", "percent", "printable", "shortened", "table_lines"]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

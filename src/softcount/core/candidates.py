@@ -105,7 +105,7 @@ class Candidates:
     def _of(
         cls, plain: MixtureModel, informed: MixtureModel, executor: Executor, rows: Chunks, plan: Plan
     ) -> Candidates:
-        rows = rows.keep_indexed()
+        rows = rows.keep_indexed(plain.n_components)
         assert rows.labels is not None
         labeled = np.flatnonzero((rows.labels.codes >= 0) & usable_rows(rows))
         told, place = _told(rows, labeled)
@@ -185,11 +185,14 @@ class Candidates:
         return learn(model, self.executor, _without(told, self.place, left_out), plan)
 
     def few_passes(
-        self, start: MixtureParams, n_passes: int, left_out: IntArray, journal: Journal = NO_JOURNAL
+        self, start: list[MixtureParams], n_passes: int, left_out: IntArray, journal: Journal = NO_JOURNAL
     ) -> MixtureParams:
-        """EM over all rows but those left out, for some passes: a cold start that knows nothing of their labels."""
+        """EM over all rows but those left out, for some passes: a cold start that knows nothing of their labels.
+
+        The start is taken out of the list, so that its tables need not be kept.
+        """
         rows = _without(self.rows, self.labeled, left_out)
-        params, size, done = start, self.informed.counts_bytes(), 0
+        params, size, done = start.pop(), self.informed.counts_bytes(), 0
         known = journal.recall()
         if known is not None:
             params, done = self.informed.prepared(known["params"]), known["n_passes"]

@@ -15,10 +15,13 @@ from softcount._types import FloatArray
 from softcount.core.facts import Facts
 from softcount.families.blocks import Block, SparseBlock
 from softcount.inputs.labels import Labels
+from softcount.kernels import word_index_pays
 
-__all__ = ["Chunk", "Chunks", "DistantRows", "Rows", "chunk_rows", "row_width", "segment_chunks"]
+__all__ = ["Chunk", "Chunks", "DistantRows", "Rows", "chunk_rows", "row_width", "scratch_bytes", "segment_chunks"]
 
 SCRATCH_BYTES = 2 * 2**20
+#: Sparse rows are counted word by word: the longer the chunk, the more often a word is in it. Twice this per thread.
+SPARSE_SCRATCH_BYTES = 16 * 2**20
 #: Numbers of a chunk itself, beside its scratch: three chunks of a stream are alive at a time.
 MOST_CELLS = 2**21
 FEWEST_ROWS = 1024
@@ -26,11 +29,18 @@ MOST_ROWS = 65536
 #: A segment has at least this many chunks, and there are at most so many segments (to the rounding of the first).
 SEGMENT_CHUNKS = 8
 MOST_SEGMENTS = 64
-#: Tables of counts this large are merged once per chunk without being noticed.
-MERGED_BYTES = 2**20
+#: Tables of counts this large are made and merged once per chunk without being noticed.
+MERGED_BYTES = 2**19
+#: What a stored entry counts for: a value of eight bytes, and a place of four.
+STORED_NUMBERS = 1.5
 
 
-def chunk_rows(n_components: int, width: float = 0.0) -> int:
+def scratch_bytes(layout: Sequence[Block]) -> int:
+    """What the row-by-class scratch of a chunk may take: the cache of a core, or for sparse rows that of all cores."""
+    return SPARSE_SCRATCH_BYTES if any(isinstance(block, SparseBlock) for block in layout) else SCRATCH_BYTES
+
+
+def chunk_rows(n_components: int, width: float = 0.0, scratch: int = SCRATCH_BYTES) -> int:
     """Rows per chunk: a power of two whose row-by-class scratch fits the cache, and which is not too large itself.
 
     It depends on the model and the shape of the table alone, not on who counts.
@@ -40,30 +50,30 @@ def chunk_rows(n_components: int, width: float = 0.0) -> int:
     n_components : int
     width : float
         Numbers per row, from :func:`row_width`.
+    scratch : int
+        Bytes, from :func:`scratch_bytes`.
     """
     rows = FEWEST_ROWS
     while (
-        rows < MOST_ROWS
-        and 2 * rows * max(n_components, 1) * 8 <= SCRATCH_BYTES
-        and 2 * rows * max(width, 1.0) <= MOST_CELLS
+        rows < MOST_ROWS and 2 * rows * max(n_components, 1) * 8 <= scratch and 2 * rows * max(width, 1.0) <= MOST_CELLS
     ):
         rows *= 2
     return rows
 
 
 def row_width(blocks: Sequence[Block]) -> float:
-    """Numbers that a row holds: its cells, or twice its stored entries (a value and a place), on average."""
+    """Numbers of eight bytes that a row holds, on average: its cells, or its stored entries with their places."""
     width = 0.0
     for block in blocks:
         if isinstance(block, SparseBlock):
-            width += 2.0 * int(block.indptr[-1] - block.indptr[0]) / max(block.n_rows, 1)
+            width += STORED_NUMBERS * int(block.indptr[-1] - block.indptr[0]) / max(block.n_rows, 1)
         else:
             width += block.n_columns
     return width
 
 
 def segment_chunks(counts_bytes: int) -> int:
-    """Fewest chunks per segment: more where a set of counts is so large that merging often would be noticed."""
+    """Fewest chunks per segment: more where a set of counts is so large that merging it often would be noticed."""
     return max(SEGMENT_CHUNKS, counts_bytes // MERGED_BYTES)
 
 
@@ -109,8 +119,8 @@ class Rows(Sequence[Chunk]):
         """What a fit has to know about all rows before it starts."""
 
     @abstractmethod
-    def keep_indexed(self) -> Self:
-        """The same rows, for many passes."""
+    def keep_indexed(self, n_components: int) -> Self:
+        """The same rows, for many passes with so many components."""
 
     # ---- the grid
     def __len__(self) -> int:
@@ -175,7 +185,7 @@ class DistantRows(Rows):
         """What the first pass found."""
         return self._facts
 
-    def keep_indexed(self) -> Self:
+    def keep_indexed(self, n_components: int) -> Self:
         """The rows themselves: sorting them by column is left to whoever keeps them in memory."""
         return self
 
@@ -242,16 +252,23 @@ class Chunks(Rows):
         return self.labels is not None
 
     @property
+    def has_fixed_labels(self) -> bool:
+        """Whether rows of probabilities are responsibilities."""
+        return self.labels is not None and self.labels.fixed
+
+    @property
     def all_known(self) -> bool:
         """Whether every row has exactly one class, or fixed responsibilities."""
         return self.labels is not None and self.labels.all_known()
 
-    def keep_indexed(self) -> Chunks:
+    def keep_indexed(self, n_components: int) -> Chunks:
         """The same rows, for many passes: sparse blocks keep their entries sorted by column (3 bytes per entry).
 
-        Counting by column then writes each column's counts once per chunk instead of once per entry.
+        Counting by column then writes each column's counts once per chunk instead of once per entry. Where the counts
+        of so many components stay in a core's cache nothing is sorted.
         """
-        if self._indexed is not None or not any(isinstance(block, SparseBlock) for block in self.blocks):
+        sparse = (block for block in self.blocks if isinstance(block, SparseBlock))
+        if self._indexed is not None or not any(word_index_pays(block.n_columns, n_components) for block in sparse):
             return self
         kept = self.like(self.blocks, self.labels, self.weight)
         kept._indexed = {}

@@ -28,7 +28,15 @@ from softcount.core.chunks import Chunk
 from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, aligned, changed
 from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_segment
 
-__all__ = ["DaskExecutor", "current_client", "lazy_rows", "made_there", "on_partitions"]
+__all__ = [
+    "DaskExecutor",
+    "client_at",
+    "current_client",
+    "delayed_parts",
+    "lazy_rows",
+    "made_there",
+    "on_partitions",
+]
 
 C = TypeVar("C", bound=Mergeable)
 R = TypeVar("R")
@@ -75,6 +83,34 @@ def current_client() -> Any:
     _own_client = make_client(cluster, set_as_default=False)
     atexit.register(_end, _own_client, cluster)
     return _own_client
+
+
+def client_at(address: str) -> Any:
+    """A client of the cluster whose scheduler listens at an address.
+
+    Parameters
+    ----------
+    address : str
+        Such as "tcp://10.0.0.5:8786", or "tls://..." with the certificates that Dask's configuration names.
+    """
+    from distributed import Client
+
+    make_client: Any = Client
+    return make_client(address, set_as_default=False)
+
+
+def delayed_parts(task: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """``task(*part)`` of every part, as delayed objects.
+
+    Parameters
+    ----------
+    task : callable
+    parts : sequence of tuple
+    """
+    from dask.delayed import delayed
+
+    run = delayed(task, pure=True)
+    return [run(*part) for part in parts]
 
 
 def _end(client: Any, cluster: Any) -> None:

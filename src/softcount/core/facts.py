@@ -61,13 +61,13 @@ class Facts:
             return cls(n_rows, total, n_rows, n_used)
         unlabeled = labels.is_unlabeled()
         unsettled = unlabeled if labels.fixed else labels.codes < 0
-        codes = labels.codes[used]
+        used_labels = labels if weight is None else labels.take(np.flatnonzero(weight > 0.0))
         return cls(
             n_rows,
             total,
             int(np.count_nonzero(unsettled)),
             int(np.count_nonzero(unlabeled[used])),
-            np.bincount(codes[codes >= 0], minlength=labels.n_classes),
+            used_labels.class_totals(),
             labels.class_support(weight),
             labels.fixed,
             0 if labels.factor_row is None else int(np.count_nonzero(labels.factor_row >= 0)),

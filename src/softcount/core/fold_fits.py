@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -19,8 +19,8 @@ from softcount._types import FloatArray, IntArray
 from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, Candidates, Tell
 from softcount.core.crossfit import HeldOut, folds
 from softcount.core.iterate import Stopping
-from softcount.core.journal import Journal, once
-from softcount.core.learn import has_closed_form
+from softcount.core.journal import Journal, Record, once
+from softcount.core.learn import Plan, has_closed_form
 from softcount.core.mixture import MixtureParams
 from softcount.core.side_by_side import affordable_runs, passes_side_by_side, runs_at_once
 
@@ -38,8 +38,14 @@ FOLD_SHARE = 0.25
 FIRST_LOOK = 3
 
 IsEnough = Callable[[HeldOut], bool]
-#: The candidates' parameters, fitted without the rows of one fold.
-FoldFits = dict[str, MixtureParams]
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A fold after the first look: the scores of the candidates without EM, and where EM is."""
+
+    scores: dict[str, FloatArray]
+    params: MixtureParams
 
 
 def fold_passes(candidates: Candidates, n_iter: int) -> int:
@@ -78,7 +84,7 @@ class CrossFit:
         n_repeats = N_REPEATS if np.count_nonzero(codes >= 0) < ENOUGH_ROWS else 1
         self.deals = [parts for parts in folds(codes, N_FOLDS, n_repeats, rng) if parts]
         self.at_once = self._folds_at_once()
-        self._begun: list[FoldFits] = []
+        self._begun: list[_Begun] = []
 
     def first_look(self) -> HeldOut | None:
         """The first deal after a few passes; None where looking would cost more than it may save.
@@ -93,10 +99,11 @@ class CrossFit:
             held = parts[first : first + self.at_once]
             self._say("a first look at", first, held)
             journal = candidates.plan.journal.part(f"look {first}")
-            found = once(journal, partial(self._fitted, held, FIRST_LOOK, journal))
-            model = candidates.informed
-            self._begun += [{name: model.prepared(params) for name, params in fold.items()} for fold in found]
-        return self._with_scores(self._nothing(), parts, self._scores(parts, self._begun))
+            found = once(journal, partial(self._looked, held, journal))
+            self._begun += [_Begun(one["scores"], candidates.informed.prepared(one["params"])) for one in found]
+        pairs = zip(self._begun, parts, strict=True)
+        scores = self._joined([begun.scores | self._of_em(begun.params, part) for begun, part in pairs])
+        return self._with_scores(self._nothing(), parts, scores)
 
     def run(self, n_passes: int, is_enough: IsEnough | None = None) -> HeldOut:
         """All deals, or fewer where ``is_enough`` says of what was found that another one would tell nothing new.
@@ -112,7 +119,7 @@ class CrossFit:
         for repeat, parts in enumerate(self.deals):
             for first in range(0, len(parts), self.at_once):
                 held = parts[first : first + self.at_once]
-                begun = self._begun[first : first + self.at_once] if repeat == 0 else []
+                begun, self._begun = self._begun[: len(held)], self._begun[len(held) :]
                 self._say("", repeat * len(parts) + first, held)
                 journal = self.candidates.plan.journal.part(f"fold {repeat}.{first}")
                 found = self._with_scores(
@@ -129,44 +136,78 @@ class CrossFit:
             return 1
         return runs_at_once(candidates.informed, candidates.rows, N_FOLDS)
 
+    def _looked(self, held: list[IntArray], journal: Journal) -> list[Record]:
+        """Per fold, where its EM is after the first passes, and the scores of the other candidates."""
+        closed, starts = self._closed_forms(held, FIRST_LOOK, journal)
+        ends = self._passes(held, starts, FIRST_LOOK, journal)
+        return [{"scores": scores, "params": params} for scores, params in zip(closed, ends, strict=True)]
+
     def _fold_scores(
-        self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[FoldFits]
+        self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[_Begun]
     ) -> dict[str, FloatArray]:
         """Log-posteriors of the rows held out, candidate by candidate."""
-        return self._scores(held, self._fitted(held, n_passes, journal, begun))
-
-    def _fitted(
-        self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[FoldFits] | None = None
-    ) -> list[FoldFits]:
-        """Per fold, the parameters of the candidates without the rows held out."""
-        candidates = self.candidates
         if begun:
-            found, starts, n_passes = begun, [fold[FULL] for fold in begun], n_passes - FIRST_LOOK
+            closed, starts = [fold.scores for fold in begun], [fold.params for fold in begun]
+            n_passes -= FIRST_LOOK
+            begun.clear()
         else:
-            found = [self._closed_forms(part, n_passes, journal.part(f"{i}")) for i, part in enumerate(held)]
-            if FULL not in self.names:
-                return found
-            starts = [fold[MARGINALS] for fold in found]
-        if n_passes == 0:
-            return found
-        if len(held) == 1:
-            ends = [candidates.few_passes(starts[0], n_passes, held[0], journal.part(FULL))]
-        else:
-            left_out = [candidates.labeled[part] for part in held]
-            model, executor = candidates.informed, candidates.executor
-            ends = passes_side_by_side(model, executor, candidates.rows, starts, left_out=left_out, n_passes=n_passes)
-        return [fold | {FULL: params} for fold, params in zip(found, ends, strict=True)]
+            closed, starts = self._closed_forms(held, n_passes, journal)
+        if FULL not in self.names:
+            return self._joined(closed)
+        ends = self._passes(held, starts, n_passes, journal)
+        return self._joined(
+            [scores | self._of_em(params, part) for scores, params, part in zip(closed, ends, held, strict=True)]
+        )
 
-    def _closed_forms(self, held: IntArray, n_passes: int, journal: Journal) -> FoldFits:
-        """The candidates that need no EM over all rows, and where labels leave a choice some passes over those."""
+    def _closed_forms(
+        self, held: list[IntArray], n_passes: int, journal: Journal
+    ) -> tuple[list[dict[str, FloatArray]], list[MixtureParams]]:
+        """Per fold, the scores of the candidates that need no EM over all rows, and what EM starts from.
+
+        They are scored as soon as they are fitted, so that their tables need not be kept. Where labels leave a choice
+        they take some passes over the labeled rows.
+        """
+        candidates = self.candidates
+        scores: list[dict[str, FloatArray]] = []
+        starts: list[MixtureParams] = []
+        for i, part in enumerate(held):
+            blocks, plan = candidates.held_blocks(part), self._fold_plan(n_passes, journal.part(f"{i}"))
+            scores.append({})
+            for name in self.names:
+                if name == FULL:
+                    continue
+                fit = candidates.fit(name, plan, part).fit
+                if fit.interrupted:
+                    raise KeyboardInterrupt
+                scores[-1][name] = candidates.log_posterior(fit.params, blocks)
+                if name == MARGINALS:
+                    starts.append(fit.params)
+                del fit
+        return scores, starts
+
+    def _passes(
+        self, held: list[IntArray], starts: list[MixtureParams], n_passes: int, journal: Journal
+    ) -> list[MixtureParams]:
+        """Where the EM of each fold is after some passes; the starts are used up."""
+        candidates = self.candidates
+        if n_passes == 0:
+            return starts
+        if len(held) == 1:
+            return [candidates.few_passes(starts, n_passes, held[0], journal.part(FULL))]
+        return passes_side_by_side(
+            candidates.informed,
+            candidates.executor,
+            candidates.rows,
+            starts,
+            left_out=[candidates.labeled[part] for part in held],
+            n_passes=n_passes,
+        )
+
+    def _fold_plan(self, n_passes: int, journal: Journal) -> Plan:
         plan = self.candidates.plan
         init = plan.init if isinstance(plan.init, str) else None
         stopping = Stopping(n_passes, plan.stopping.tol)
-        plan = replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
-        fits = {name: self.candidates.fit(name, plan, held).fit for name in self.names if name != FULL}
-        if any(fit.interrupted for fit in fits.values()):
-            raise KeyboardInterrupt
-        return {name: fit.params for name, fit in fits.items()}
+        return replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
 
     # ---- what was found
     def _nothing(self) -> HeldOut:
@@ -175,15 +216,13 @@ class CrossFit:
         scores = dict.fromkeys(self.names, empty)
         return HeldOut(none, candidates.codes[none], candidates.lengths[none], candidates.weight[none], scores)
 
-    def _scores(self, held: list[IntArray], fitted: list[FoldFits]) -> dict[str, FloatArray]:
-        """Log-posteriors of the rows held out, fold after fold."""
-        candidates = self.candidates
-        scores: dict[str, list[FloatArray]] = {name: [] for name in self.names}
-        for part, params in zip(held, fitted, strict=True):
-            blocks = candidates.held_blocks(part)
-            for name in self.names:
-                scores[name].append(candidates.log_posterior(params[name], blocks))
-        return {name: np.concatenate(parts) for name, parts in scores.items()}
+    def _of_em(self, params: MixtureParams, held: IntArray) -> dict[str, FloatArray]:
+        """The scores of EM on the rows held out."""
+        return {FULL: self.candidates.log_posterior(params, self.candidates.held_blocks(held))}
+
+    def _joined(self, folds_scores: list[dict[str, FloatArray]]) -> dict[str, FloatArray]:
+        """Scores fold after fold."""
+        return {name: np.concatenate([scores[name] for scores in folds_scores]) for name in self.names}
 
     def _with_scores(self, found: HeldOut, held: list[IntArray], scores: dict[str, FloatArray]) -> HeldOut:
         """What was found, with the rows of some more folds."""

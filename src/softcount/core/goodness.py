@@ -176,7 +176,8 @@ def goodness_of_fit(table: CategoryTable, n_parameters: int) -> Goodness:
     n_complete, n_rows = float(count.sum()), float(table.weight.sum())
     expected = n_complete * table.probabilities(patterns)
     with np.errstate(divide="ignore", invalid="ignore"):
-        g2 = 2.0 * float(np.sum(count * np.log(count / expected)))
+        # A perfect fit is zero, whatever the rounding.
+        g2 = max(2.0 * float(np.sum(count * np.log(count / expected))), 0.0)
         observed_part = float(np.sum((count - expected) ** 2 / expected))
     x2 = observed_part + max(n_complete - float(expected.sum()), 0.0)
     df = table.n_cells - 1 - n_parameters
@@ -189,10 +190,12 @@ def goodness_of_fit(table: CategoryTable, n_parameters: int) -> Goodness:
 def _reasons(table: CategoryTable, df: int, *, n_rows: float, n_complete: float) -> list[str]:
     """Why the chi-squared distribution would not hold."""
     reasons = []
-    if df <= 0:
+    if df == 0:
+        reasons.append("the model has as many parameters as the table has free cells (df = 0), so it cannot be tested")
+    if df < 0:
         reasons.append(
-            f"the model has as many parameters as the table has free cells (df = {df}), so it cannot be tested and is "
-            "not identified"
+            f"the model has more parameters than the table has free cells (df = {df}), so it is not identified and "
+            "cannot be tested"
         )
     if n_complete < n_rows:
         reasons.append(

@@ -26,24 +26,24 @@ from softcount._types import BoolArray, FloatArray
 from softcount.core.chunks import Chunk, Chunks
 from softcount.core.components import BOUNDARY
 from softcount.core.execute import Executor
-from softcount.core.membership import covariates, design_of, row_shares
 from softcount.core.mixture import MixtureModel, MixtureParams
-from softcount.core.score_tables import ScoreTable, score_table
+from softcount.core.row_scores import Layout, RowScores, beside, layout_of, scratch_rows
 from softcount.families._base import Params
 
-__all__ = ["COVARIANCES", "Uncertainty", "uncertainty"]
+__all__ = ["COVARIANCES", "Uncertainty", "observed_inverse", "uncertainty"]
 
 COVARIANCES = ("observed", "scores", "sandwich", "survey")
 #: Directions whose information is less than this share of the largest, all scaled to one, are not determined.
 UNDETERMINED = 1e-9
 #: A coefficient whose complete information is less than this share of what the covariate could give runs to infinity.
 SEPARATED = 1e-7
+#: A share of the largest complete information that is none.
+NOTHING = 1e-100
 #: A larger negative information than this says that the parameters are no maximum.
 NEGATIVE = -1e-6
 #: A quantity is not determined if more than this share of its gradient lies in such directions.
 OUTSIDE = 1e-4
 MOST_PARAMETERS = 5000
-SCRATCH_NUMBERS = 2**20
 
 
 @dataclass(frozen=True)
@@ -96,42 +96,6 @@ class _Parts:
         )
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """The blocks that have score tables, and where the scores lie: the weights' first, then component by component."""
-
-    tables: tuple[ScoreTable, ...]
-    blocks: tuple[int, ...]
-    covariates: int | None
-    n_components: int
-    n_covariates: int
-
-    @property
-    def head(self) -> int:
-        return self.n_components * self.n_covariates
-
-    @property
-    def per_component(self) -> int:
-        return sum(table.width for table in self.tables)
-
-    @property
-    def size(self) -> int:
-        return self.head + self.n_components * self.per_component
-
-    def design(self, chunk: Chunk) -> FloatArray:
-        """The covariates of the rows; ones where there are none."""
-        place = self.covariates
-        return np.ones((chunk.n_rows, 1)) if place is None else design_of(chunk.blocks[place])
-
-
-def _layout(model: MixtureModel, params: MixtureParams) -> _Layout:
-    place = covariates(model)
-    blocks = tuple(b for b in range(len(model.families)) if b != place)
-    tables = tuple(score_table(model.families[b], params.blocks[b], model.priors[b]) for b in blocks)
-    n_covariates = 1 if place is None else params.blocks[place]["coef"].shape[0]
-    return _Layout(tables, blocks, place, model.n_components, n_covariates)
-
-
 def uncertainty(
     model: MixtureModel, params: MixtureParams, executor: Executor, chunks: Chunks, covariance: str = "observed"
 ) -> Uncertainty:
@@ -148,7 +112,42 @@ def uncertainty(
         Inverse of the observed information; inverse of the sum of products of scores; both as a sandwich, which holds
         where the model does not; or the sandwich with weights that stand for rows left undrawn instead of repeated.
     """
-    layout = _layout(model, params)
+    layout = layout_of(model, params)
+    parts = _tallied(model, params, layout, executor, chunks, squared=covariance == "survey")
+    known = _complete(model, params, layout, parts)
+    if covariance == "scores":
+        nothing = tuple(np.zeros_like(weight) for weight in parts.observed)
+        bare = replace(parts, observed=nothing, classes=np.zeros_like(parts.classes))
+        information = parts.products + _complete(model, params, layout, bare)
+    else:
+        information = known - parts.missing
+    inverse, null, is_maximum = _inverted(_freed(information, params, layout, parts), np.diag(known))
+    if covariance in ("sandwich", "survey"):
+        inverse = inverse @ parts.products @ inverse
+    given = model.class_prior is not None
+    slopes = np.zeros_like(parts.slopes) if given else parts.slopes / parts.size
+    return _reported(params, layout, inverse, null, is_maximum=is_maximum, slopes=slopes)
+
+
+def observed_inverse(
+    model: MixtureModel, params: MixtureParams, layout: Layout, executor: Executor, chunks: Chunks
+) -> FloatArray:
+    """The inverse of the observed information in the coordinates of :class:`RowScores`."""
+    parts = _tallied(model, params, layout, executor, chunks, squared=False)
+    known = _complete(model, params, layout, parts)
+    return _inverted(_freed(known - parts.missing, params, layout, parts), np.diag(known))[0]
+
+
+def _freed(information: FloatArray, params: MixtureParams, layout: Layout, parts: _Parts) -> FloatArray:
+    """The information with nothing about parameters that are held where they are."""
+    fixed = _fixed(params, layout) | _separated(parts, layout)
+    information[fixed] = information[:, fixed] = 0.0
+    return information
+
+
+def _tallied(
+    model: MixtureModel, params: MixtureParams, layout: Layout, executor: Executor, chunks: Chunks, *, squared: bool
+) -> _Parts:
     size = layout.size
     if size > MOST_PARAMETERS:
         raise InputError(
@@ -157,30 +156,14 @@ def uncertainty(
         )
     if not model.has_single_components:
         raise InputError("Standard errors are for one component per class.")
-    rows = Chunks(chunks.blocks, chunks.labels, chunks.weight, rows_per_chunk=max(256, SCRATCH_NUMBERS // (1 + size)))
-    squared = covariance == "survey"
-    parts = executor.reduce(
+    rows = Chunks(chunks.blocks, chunks.labels, chunks.weight, rows_per_chunk=scratch_rows(size))
+    return executor.reduce(
         lambda lane: _tally(model, params, layout, lane, squared=squared), rows, counts_bytes=16 * size * size
     )
-    known = _complete(model, params, layout, parts)
-    if covariance == "scores":
-        nothing = tuple(np.zeros_like(weight) for weight in parts.observed)
-        bare = replace(parts, observed=nothing, classes=np.zeros_like(parts.classes))
-        information = parts.products + _complete(model, params, layout, bare)
-    else:
-        information = known - parts.missing
-    fixed = _fixed(params, layout) | _separated(parts, layout)
-    information[fixed] = information[:, fixed] = 0.0
-    inverse, null, is_maximum = _inverted(information, np.diag(known))
-    if covariance in ("sandwich", "survey"):
-        inverse = inverse @ parts.products @ inverse
-    given = model.class_prior is not None
-    slopes = np.zeros_like(parts.slopes) if given else parts.slopes / parts.size
-    return _reported(params, layout, inverse, null, is_maximum=is_maximum, slopes=slopes)
 
 
 def _tally(
-    model: MixtureModel, params: MixtureParams, layout: _Layout, lane: Sequence[Chunk], *, squared: bool
+    model: MixtureModel, params: MixtureParams, layout: Layout, lane: Sequence[Chunk], *, squared: bool
 ) -> _Parts:
     n, head, per_component, size = layout.n_components, layout.head, layout.per_component, layout.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
@@ -188,18 +171,13 @@ def _tally(
     classes, slopes, squares = np.zeros((head, head)), np.zeros((n, head)), np.zeros(layout.n_covariates)
     total = 0.0
     for chunk in lane:
-        resp = model.log_joint(params, chunk, fitting=True)
-        model.assign(resp, chunk, params.log_weights)
-        weight = resp.sum(axis=1)
-        share = resp / np.where(weight > 0.0, weight, 1.0)[:, None]
+        rows = RowScores.of(model, params, layout, chunk)
+        share, weight, design, sizes = rows.share, rows.weight, rows.design, rows.sizes
         free = np.where(_keeps_responsibilities(chunk), 0.0, weight)
         total += float(weight.sum())
-        design, sizes = layout.design(chunk), row_shares(model, params, chunk)
         squares += weight @ (design * design)
-        if sizes is None:
-            sizes = np.broadcast_to(np.exp(params.log_weights), resp.shape)
         if model.class_prior is None:
-            spread = _beside(sizes, design)
+            spread = beside(sizes, design)
             slopes += (sizes * weight[:, None]).T @ -spread
             classes -= (spread * weight[:, None]).T @ spread
             for k in range(n):
@@ -207,33 +185,23 @@ def _tally(
                 among = (design * (weight * sizes[:, k])[:, None]).T
                 slopes[k, own] += among.sum(axis=1)
                 classes[own, own] += among @ design
-        score = np.empty((chunk.n_rows, size))
-        score[:, :head] = 0.0 if model.class_prior is not None else _beside(share - sizes, design)
+        score = np.zeros((chunk.n_rows, size))
         for k in range(n):
             own = slice(head + k * per_component, head + (k + 1) * per_component)
-            found = [t.scores(chunk.blocks[b], k) for t, b in zip(layout.tables, layout.blocks, strict=True)]
-            for place, (_, cells) in enumerate(found):
-                observed[place][k] += resp[:, k] @ cells
-            complete = np.concatenate([values for values, _ in found], axis=1)
+            of_weights, complete, cells = rows.of_component(k)
+            for place, seen in enumerate(cells):
+                observed[place][k] += (weight * share[:, k]) @ seen
+            score[:, :head] += share[:, k, None] * of_weights
             score[:, own] = share[:, k, None] * complete
             mine = free * share[:, k]
             missing[own, own] += (complete * mine[:, None]).T @ complete
-            if model.class_prior is None:
-                of_weights = _beside(np.eye(n)[k] - sizes, design)
-                cross = (of_weights * mine[:, None]).T @ complete
-                missing[:head, own] += cross
-                missing[own, :head] += cross.T
-                missing[:head, :head] += (of_weights * mine[:, None]).T @ of_weights
+            cross = (of_weights * mine[:, None]).T @ complete
+            missing[:head, own] += cross
+            missing[own, :head] += cross.T
+            missing[:head, :head] += (of_weights * mine[:, None]).T @ of_weights
         missing -= (score * free[:, None]).T @ score
         products += (score * (weight * weight if squared else weight)[:, None]).T @ score
     return _Parts(missing, products, observed, classes, slopes, squares, total)
-
-
-def _beside(by_component: FloatArray, design: FloatArray) -> FloatArray:
-    """The products of the columns of both, component by component, shape (n_rows, n_components * n_covariates)."""
-    if design.shape[1] == 1:
-        return np.asarray(by_component * design)
-    return np.asarray(by_component[:, :, None] * design[:, None, :]).reshape(design.shape[0], -1)
 
 
 def _keeps_responsibilities(chunk: Chunk) -> BoolArray:
@@ -244,7 +212,7 @@ def _keeps_responsibilities(chunk: Chunk) -> BoolArray:
     return np.asarray(labels.factor_row >= 0)
 
 
-def _complete(model: MixtureModel, params: MixtureParams, layout: _Layout, parts: _Parts) -> FloatArray:
+def _complete(model: MixtureModel, params: MixtureParams, layout: Layout, parts: _Parts) -> FloatArray:
     """The information there would be with all components known, and that of the prior."""
     n, head, size = layout.n_components, layout.head, layout.size
     found = np.zeros((size, size))
@@ -262,7 +230,7 @@ def _complete(model: MixtureModel, params: MixtureParams, layout: _Layout, parts
     return found
 
 
-def _fixed(params: MixtureParams, layout: _Layout) -> BoolArray:
+def _fixed(params: MixtureParams, layout: Layout) -> BoolArray:
     """Parameters held at an edge of what is possible, or of a component without rows."""
     empty = np.exp(params.log_weights) < BOUNDARY
     of_components = [
@@ -271,7 +239,7 @@ def _fixed(params: MixtureParams, layout: _Layout) -> BoolArray:
     return np.concatenate([np.repeat(empty, layout.n_covariates), *of_components])
 
 
-def _separated(parts: _Parts, layout: _Layout) -> BoolArray:
+def _separated(parts: _Parts, layout: Layout) -> BoolArray:
     """Coefficients of covariates that tell classes apart without fail, so that no finite value is the best."""
     found = np.zeros(layout.size, dtype=bool)
     if layout.covariates is not None:
@@ -285,7 +253,7 @@ def _inverted(information: FloatArray, complete: FloatArray) -> tuple[FloatArray
 
     Everything is measured by the complete information, so that the eigenvalues are shares of it.
     """
-    scale = np.sqrt(np.where(complete > 0.0, complete, 1.0))
+    scale = np.sqrt(np.where(complete > NOTHING * complete.max(initial=0.0), complete, 1.0))
     values, vectors = np.linalg.eigh(information / scale[:, None] / scale)
     most = float(values.max(initial=0.0))
     kept = values > UNDETERMINED * most
@@ -297,7 +265,7 @@ def _inverted(information: FloatArray, complete: FloatArray) -> tuple[FloatArray
 
 def _reported(
     params: MixtureParams,
-    layout: _Layout,
+    layout: Layout,
     inverse: FloatArray,
     null: FloatArray,
     *,

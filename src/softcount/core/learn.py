@@ -21,14 +21,11 @@ from softcount.core.membership import covariates
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.patterns import find_patterns, is_worthwhile, pays, select_rows, some_rows
 from softcount.core.sampling import sample_rows, some_rows_of
-from softcount.core.search import Effort, Start, search
+from softcount.core.search import Effort, Start, count_reached, search
 from softcount.core.start import SEEDED_STARTS, labeled_resp, params_from_resp, starting_params
 
 __all__ = ["Learned", "Plan", "has_closed_form", "learn"]
 
-#: Final objectives this close (relative, and times the tolerance) count as the same optimum.
-SAME_OPTIMUM = 1e-7
-SAME_IN_TOLERANCES = 10.0
 DEFAULT_STARTS = 10
 #: Starts of several kinds in turn.
 VARIED = "varied"
@@ -49,6 +46,8 @@ class Plan:
     n_final : int or None
         How many of the starts are run to the end, after all have run for ``short_iter`` iterations; ``None`` means all.
     short_iter : int
+    confirm : bool
+        Whether more of them are, until two have reached the best value or none is left.
     merge_rows : bool or None
         Whether equal rows are merged to weighted patterns; ``None`` does it where it pays.
     stopping : Stopping
@@ -75,6 +74,7 @@ class Plan:
     on_step: Callable[[Step, MixtureParams], None] | None = None
     n_final: int | None = None
     short_iter: int = 15
+    confirm: bool = False
     merge_rows: bool | None = False
     tell: Callable[[str], None] | None = None
     adjust: Callable[[MixtureModel, MixtureParams], MixtureParams] | None = None
@@ -128,9 +128,7 @@ class Learned:
     @property
     def n_best(self) -> int:
         """How many of the starts run to the end reached the best objective."""
-        best = self.fit.objective
-        near = max(SAME_OPTIMUM, SAME_IN_TOLERANCES * self.tol) * max(abs(best), 1.0)
-        return sum(1 for value in self.objectives if abs(value - best) <= near)
+        return count_reached(self.objectives, self.fit.objective, self.tol)
 
 
 def has_closed_form(model: MixtureModel, chunks: Rows) -> bool:
@@ -164,14 +162,14 @@ def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> 
         starts = [partial(_given, init, model, executor, chunks) for init in _several(plan.init)]
     if plan.adjust is not None:
         starts = [partial(_adjusted, start, plan.adjust, model) for start in starts]
-    effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter)
+    effort = Effort(plan.stopping, plan.accelerate, plan.annealing, plan.n_final, plan.short_iter, plan.confirm)
     if few is chunks and len(starts) > 1:
         few = some_rows_of(executor, chunks, COMPARING_ROWS, rng.spawn(1)[0])
     sample = few if isinstance(few, Chunks) and few.n_rows < n_distinct else None
     found = search(
         model,
         executor,
-        rows.keep_indexed(),
+        rows.keep_indexed(model.n_components),
         starts,
         effort,
         sample=sample,
@@ -340,9 +338,10 @@ def warn_about(learned: Learned, estimator: str, stopping: Stopping) -> None:
         )
     elif not fit.converged and stopping.tol > 0.0:
         change = fit.history[-1].change if fit.history else np.nan
+        gained = f" (the last one gained {change:.3g}, tol is {stopping.tol:g})" if np.isfinite(change) else ""
         warnings.warn(
-            f"{estimator} stopped after max_iter={stopping.max_iter} iterations before it converged (the last one "
-            f"gained {change:.3g}, tol is {stopping.tol:g}). Raise max_iter, or loosen tol.",
+            f"{estimator} stopped after max_iter={stopping.max_iter} iterations before it converged{gained}. Raise "
+            "max_iter, or loosen tol.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -26,6 +26,7 @@ from softcount.core.membership import Membership, covariates
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
+from softcount.families.rowwise import add_to_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
@@ -124,16 +125,19 @@ class MixtureModel:
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
         """Expected counts of the rows under ``params``, and their log-likelihood."""
         n = self.n_components
-        collected = None
+        collected, scratch = None, np.empty((0, n))
         class_weight = np.zeros(n)
         objective = 0.0
         for chunk in chunks:
             if collected is None:
                 triples = zip(self.families, chunk.blocks, params.blocks, strict=True)
                 collected = [family.tally(block, n, p) for family, block, p in triples]
-            scores = self.log_joint(params, chunk, fitting=True)
+                # One scratch for all chunks, which the system would otherwise clear anew for each.
+                scratch = np.empty((chunk.n_rows, n))
+            room = scratch[: chunk.n_rows] if chunk.n_rows <= scratch.shape[0] else None
+            scores = self.log_joint(params, chunk, fitting=True, out=room)
             objective += self.assign(scores, chunk, params.log_weights)
-            class_weight += scores.sum(axis=0)
+            class_weight += sum_of_rows(scores)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add(block, scores)
         assert collected is not None
@@ -154,7 +158,7 @@ class MixtureModel:
             weight = self.row_weight(chunk)
             if weight is not None:
                 resp = resp * weight[:, None]
-            class_weight += resp.sum(axis=0)
+            class_weight += sum_of_rows(resp)
             for tally, block in zip(collected, chunk.blocks, strict=True):
                 tally.add(block, resp)
         assert collected is not None
@@ -169,12 +173,9 @@ class MixtureModel:
             if collected is None:
                 collected = [f.tally(b, n) for f, b in zip(self.families, chunk.blocks, strict=True)]
             assert chunk.labels is not None
-            codes = chunk.labels.codes
-            known = codes >= 0
-            weight = None if chunk.weight is None else chunk.weight[known]
-            class_weight += np.bincount(codes[known], weight, minlength=n)
+            class_weight += chunk.labels.class_totals(chunk.weight)
             for tally, block in zip(collected, chunk.blocks, strict=True):
-                tally.add_known(block, codes, chunk.weight)
+                tally.add_known(block, chunk.labels.codes, chunk.weight)
         assert collected is not None
         return self._counts(class_weight, [t.statistics() for t in collected], 0.0)
 
@@ -184,16 +185,19 @@ class MixtureModel:
         return Counts(parts, objective)
 
     # ---- scores and responsibilities of one chunk
-    def log_joint(self, params: MixtureParams, chunk: Chunk, *, fitting: bool = False) -> FloatArray:
-        """``log pi_m + log f_m(x_i)``, shape (n_rows, n_components); with the variance floors' share when fitting."""
-        scores = np.zeros((chunk.n_rows, self.n_components))
+    def log_joint(
+        self, params: MixtureParams, chunk: Chunk, *, fitting: bool = False, out: FloatArray | None = None
+    ) -> FloatArray:
+        """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
+        scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
+        scores.fill(0.0)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:
                 penalty = self.families[b].penalty(params.blocks[b], self.priors[b])
                 if penalty is not None:
                     scores += _penalty_rows(penalty, block)
-        scores += params.log_weights
+        add_to_rows(scores, params.log_weights)
         return scores
 
     def row_weight(self, chunk: Chunk) -> FloatArray | None:

@@ -1,8 +1,9 @@
 """Finding the maximum: many short starts, the best few run to the end, spread over threads.
 
 The likelihood of a mixture has many local maxima. Most starts show within a few iterations whether they lead to a good
-one, so all are run for a few, on some of the rows where there are many, and the best are run to the end. Neither what a
-start is nor which are kept depends on how many threads there are.
+one, so all are run for a few, on some of the rows where there are many, and the best are run to the end: more of them
+where only one of these reached the best value, for then another may reach a better one. Neither what a start is nor
+which are kept depends on how many threads there are.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.start import softened
 from softcount.inputs.labels import Labels
 
-__all__ = ["Effort", "Found", "search"]
+__all__ = ["Effort", "Found", "count_reached", "search"]
 
 #: A start: parameters, and a note where they had to be changed.
 Start = Callable[[], tuple[MixtureParams, str]]
 OnStep = Callable[[Step, MixtureParams], None]
+
+#: Final objectives this close (relative, and times the tolerance) count as the same optimum.
+SAME_OPTIMUM = 1e-7
+SAME_IN_TOLERANCES = 10.0
 
 #: What a start may do wrong without taking the others with it.
 FAILURES = (InputError, np.linalg.LinAlgError, ArithmeticError)
@@ -50,6 +55,9 @@ class Effort:
         How many of the starts are run to the end; ``None`` means all.
     short_iter : int
         Iterations of every start before they are compared.
+    confirm : bool
+        Whether the next best starts are run to the end as well, as many at a time, until two have reached the best
+        value or none is left.
     """
 
     stopping: Stopping
@@ -57,6 +65,7 @@ class Effort:
     annealing: tuple[float, ...] = ()
     n_final: int | None = None
     short_iter: int = 15
+    confirm: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,13 +142,32 @@ def search(
         return _found(model, crew.map(work.whole, numbered), len(starts), tell, stopped=crew.stopped.is_set())
     runs = crew.map(work.begin, numbered)
     order = sorted(range(len(runs)), key=lambda i: (-runs[i].objective, i))
-    kept = [runs[i] for i in sorted(order[:n_final]) if runs[i].fit is not None]
-    if tell is not None:
-        best, last = runs[order[0]].objective, runs[order[-1]].objective
-        tell(f"{len(runs)} starts, objectives {last:.6g} to {best:.6g}; the best {len(kept)} are run to the end")
-    ends = [_cut_short(run) for run in kept] if crew.stopped.is_set() else crew.map(work.finish, kept)
+    sound = [i for i in order if runs[i].fit is not None]
+    ends: list[_Run] = []
+    while sound:
+        kept, sound = [runs[i] for i in sorted(sound[:n_final])], sound[n_final:]
+        if tell is not None:
+            best, last = runs[order[0]].objective, runs[order[-1]].objective
+            which = "next" if ends else "best"
+            tell(f"{len(runs)} starts, objectives {last:.6g} to {best:.6g}; the {which} {len(kept)} are run to the end")
+        ends += [_cut_short(run) for run in kept] if crew.stopped.is_set() else crew.map(work.finish, kept)
+        if crew.stopped.is_set() or not effort.confirm or _is_confirmed(model, ends, effort.stopping.tol):
+            break
     failed = [run for run in runs if run.fit is None]
     return _found(model, ends + failed, len(starts), tell, stopped=crew.stopped.is_set())
+
+
+def count_reached(objectives: Sequence[float], best: float, tol: float) -> int:
+    """How many objectives are the best one, to within what runs of this tolerance leave open."""
+    near = max(SAME_OPTIMUM, SAME_IN_TOLERANCES * tol) * max(abs(best), 1.0)
+    return sum(1 for value in objectives if abs(value - best) <= near)
+
+
+def _is_confirmed(model: MixtureModel, ends: Sequence[_Run], tol: float) -> bool:
+    """Whether two runs have reached the best value of those that count."""
+    fits = [run.fit for run in ends if run.fit is not None]
+    sound = [fit.objective for fit in fits if not is_degenerate(model, fit)]
+    return bool(sound) and count_reached(sound, max(sound), tol) > 1
 
 
 def _cut_short(run: _Run) -> _Run:
@@ -198,7 +226,8 @@ class _Work:
     def begin(self, numbered: tuple[int, Start], executor: Executor, step: OnStep | None) -> _Run:
         """Run a start for a few iterations."""
         index, start = numbered
-        stopping = Stopping(self.effort.short_iter, 1e-5)
+        limit = self.effort.stopping
+        stopping = Stopping(min(self.effort.short_iter, limit.max_iter), 1e-5 if limit.tol > 0.0 else 0.0)
         rows = self.chunks if self.sample is None else self.sample
         journal = self._journal_of(index).part("short")
         try:
@@ -217,7 +246,7 @@ class _Work:
         # A run on some of the rows may have missed values that the others have.
         params = softened(self.model).solve(run.fit.counts, None) if partly else run.fit.params
         try:
-            end = self._to_the_end(run.index, params, executor, step)
+            end = self._to_the_end(run.index, params, executor, step, n_done=0 if partly else run.fit.n_iter)
         except FAILURES as error:
             return _Run(run.index, None, run.note, error)
         return _Run(run.index, end if partly else _joined(run.fit, end), run.note)
@@ -236,9 +265,12 @@ class _Work:
         return params, note
 
     def _to_the_end(
-        self, index: int, start: MixtureParams, executor: Executor, step: OnStep | None
+        self, index: int, start: MixtureParams, executor: Executor, step: OnStep | None, *, n_done: int = 0
     ) -> Fit[MixtureParams]:
-        """Run at every temperature in turn, each from where the last one ended; the last at the model's own."""
+        """Run at every temperature in turn, each from where the last one ended; the last at the model's own.
+
+        The short run's ``n_done`` iterations count among those that a start may take.
+        """
         params, effort, journal = start, self.effort, self._journal_of(index)
         if effort.annealing:
             mild = replace(effort.stopping, tol=max(effort.stopping.tol, 1e-5))
@@ -255,7 +287,7 @@ class _Work:
             executor,
             self.chunks,
             params,
-            effort.stopping,
+            replace(effort.stopping, max_iter=max(effort.stopping.max_iter - n_done, 0)),
             accelerate=effort.accelerate,
             on_step=step,
             journal=journal.part("end"),

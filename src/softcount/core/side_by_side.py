@@ -153,7 +153,7 @@ def passes_side_by_side(
     model: MixtureModel,
     executor: Executor,
     rows: Rows,
-    starts: Sequence[MixtureParams],
+    starts: list[MixtureParams],
     *,
     left_out: Sequence[IntArray],
     n_passes: int,
@@ -164,14 +164,15 @@ def passes_side_by_side(
     ----------
     model, executor, rows
         The model of each run, who runs the passes, and all rows.
-    starts : sequence of MixtureParams
-        What each run starts from.
+    starts : list of MixtureParams
+        What each run starts from; emptied, so that these tables need not be kept.
     left_out : sequence of integer arrays
         The labeled rows that each run leaves out; no row twice.
     n_passes : int
     """
     wide = SideBySide.of(model, len(starts), LeftOut.of(left_out))
     params = wide.joined(starts)
+    starts.clear()
     for _ in range(n_passes):
         counts = executor.reduce(partial(wide.tally, params), rows, counts_bytes=wide.counts_bytes())
         params = wide.solve(counts, params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,6 +87,13 @@ def fit_with_choice(
         Is told what the fit is doing beside its iterations.
     """
     chooses = is_auto and can_choose(model, chunks)
+    if model.n_classes == 1 and chunks.has_labels and 0 < chunks.facts.n_unlabeled < chunks.n_rows:
+        warnings.warn(
+            "All rows with a label are of one class, so every other row is taken to be of it too. Label some rows of "
+            "each other class, or name the other classes with classes=.",
+            UserWarning,
+            stacklevel=4,
+        )
     # A temperature has a stand-in where no label can be held out, if there are unlabeled rows to choose about.
     if calibrate == "isotonic" or (calibrate == "temperature" and not chooses):
         _check_rows_to_hold_out(chunks, calibrate)

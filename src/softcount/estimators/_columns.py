@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,9 @@ from softcount.families.moment_prior import MomentPrior
 from softcount.inputs.columns import Column, encode, few_values, learn_categories
 
 __all__ = ["ColumnPlan", "TablePlan", "plan_table"]
+
+#: A column of this many cells or more, of which more than this share differ, is not one of categories.
+FEWEST_CELLS, SINGULAR = 20, 0.5
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,23 @@ def _plan(column: Column, asked: Any) -> ColumnPlan:
                 f"Column {column.name!r} is to be {asked!r}; give the name of a family or a family object."
             )
     categories = tuple(learn_categories(column)) if family == "categorical" else None
+    if asked is None and categories is not None:
+        _warn_of_singular_values(column, len(categories))
     return ColumnPlan(column.name, family, reason, categories, column.kind)
+
+
+def _warn_of_singular_values(column: Column, n_values: int) -> None:
+    """Texts, names and numbers of rows are no categories: nearly every row has one of its own."""
+    n_rows = int(np.count_nonzero(~column.missing))
+    if n_rows >= FEWEST_CELLS and n_values > SINGULAR * n_rows:
+        warnings.warn(
+            f"Column {column.name!r} has {n_values:,} different values in {n_rows:,} rows: taken for categories, it "
+            "says next to nothing about new rows. Leave it out; or, if it holds texts, count their words (with "
+            "scikit-learn's CountVectorizer) and fit MultinomialNB. families={"
+            f"{column.name!r}: 'categorical'}} says that it is meant.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _infer(column: Column) -> tuple[str, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ from softcount.core.progress import step_printer
 from softcount.estimators._fitting import journal_and_seed
 from softcount.estimators._given_start import params_of
 from softcount.estimators._grid import grid_for, rows_for
+from softcount.estimators._online import forget_batches
 from softcount.estimators._tables import names_of_columns
 from softcount.estimators.distant.face import AnswersInBatches
 from softcount.estimators.distant.sources import is_distant
@@ -45,7 +47,10 @@ from softcount.families.blocks import Block
 from softcount.inputs.labels import Labels
 from softcount.inputs.weights import read_weights
 
-__all__ = ["GenerativeEstimator"]
+__all__ = ["ChunkScorer", "GenerativeEstimator"]
+
+#: Writes the scores of a chunk, a column for each class, into an array.
+ChunkScorer: TypeAlias = Callable[[Chunk, FloatArray], None]
 
 
 class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
@@ -91,11 +96,7 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
         )
 
     def _learn(
-        self,
-        blocks: tuple[Block, ...],
-        labels: Labels | None,
-        weight: FloatArray | None,
-        classes: NDArray[Any],
+        self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Learned:
         model = self._make_model(blocks, classes)
         chunks = rows_for(model, blocks, labels, weight)
@@ -106,6 +107,7 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
 
     def _keep(self, learned: Learned) -> Self:
         """Write everything fitting gives, once, at the end."""
+        forget_batches(self)
         self.model_ = learned.model
         self.params_ = learned.fit.params
         self.counts_ = learned.fit.counts
@@ -127,24 +129,39 @@ class GenerativeEstimator(LearnsFromBatches, AnswersInBatches, BaseEstimator):
         return Chunks(blocks, labels, weight, **grid_for(self.model_, blocks))
 
     def _class_scores(self, X: Any) -> FloatArray:
-        """``log P(class) + log p(x | class)``, shape (n_rows, n_classes)."""
-        return self._score_classes(self._rows(X))
+        """``log P(class) + log p(x | class)``, or what a rule scores in its place, shape (n_rows, n_classes)."""
+        return self._scored(self._rows(X), self._chunk_scorer())
 
-    def _score_classes(self, chunks: Chunks) -> FloatArray:
+    def _chunk_scorer(self) -> ChunkScorer:
+        """Writes the class scores of a chunk into an array."""
+        return self._score_chunk
+
+    def _score_chunk(self, chunk: Chunk, out: FloatArray) -> None:
+        if self.model_.has_single_components:
+            self.model_.log_joint(self.params_, chunk, out=out)
+        else:
+            out[:] = class_scores(self.model_, self.model_.log_joint(self.params_, chunk))
+
+    def _scored(self, chunks: Chunks, scorer: ChunkScorer, log_prior: FloatArray | None = None) -> FloatArray:
+        """The scores of all rows; as probabilities where the classes' log-prior is given."""
         out = np.empty((chunks.n_rows, self.model_.n_classes))
 
         def task(chunk: Chunk) -> None:
-            scores = self.model_.log_joint(self.params_, chunk)
-            out[chunk.start : chunk.start + chunk.n_rows] = class_scores(self.model_, scores)
+            rows = out[chunk.start : chunk.start + chunk.n_rows]
+            scorer(chunk, rows)
+            if log_prior is not None:
+                # Here, because the rows are still in the cache, and other threads have theirs.
+                kernels.normalize_rows(rows, None, log_prior, None)
 
         self._executor().each(task, chunks)
         return out
 
+    def _score_classes(self, chunks: Chunks) -> FloatArray:
+        return self._scored(chunks, self._score_chunk)
+
     def _posterior(self, X: Any) -> FloatArray:
         """``P(class | x)``; a row that is impossible under every class gets the class prior."""
-        out = self._class_scores(X)
-        kernels.normalize_rows(out, None, self._log_class_prior(), None)
-        return out
+        return self._scored(self._rows(X), self._chunk_scorer(), self._log_class_prior())
 
     def _log_class_prior(self) -> FloatArray:
         return np.asarray(class_scores(self.model_, self.params_.log_weights[None, :])[0])

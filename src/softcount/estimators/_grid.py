@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks, Rows, chunk_rows, row_width, segment_chunks
+from softcount.core.chunks import Chunks, Rows, chunk_rows, row_width, scratch_bytes, segment_chunks
 from softcount.core.mixture import MixtureModel
 from softcount.estimators.distant.training import DistantBlocks
 from softcount.families.blocks import Block
@@ -18,7 +18,7 @@ def grid_for(model: MixtureModel, layout: Sequence[Block]) -> dict[str, int]:
     """How rows of this layout are cut into chunks and segments for the model."""
     width = layout.width if isinstance(layout, DistantBlocks) else row_width(layout)
     return {
-        "rows_per_chunk": chunk_rows(model.n_components, width),
+        "rows_per_chunk": chunk_rows(model.n_components, width, scratch_bytes(layout)),
         "fewest_chunks": segment_chunks(model.counts_bytes()),
     }
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from softcount._errors import InputError
-from softcount._types import Table
+from softcount._types import FloatArray, Table
 from softcount.estimators._tables import with_place, without_na
 from softcount.inputs.batches import is_arrow
 
@@ -21,7 +21,17 @@ NO_NUMBER = (
     "sklearn.preprocessing.OneHotEncoder, or for a GLM by a formula with C(column)."
 )
 
-__all__ = ["check_finite", "check_width", "column_names", "read_table", "what_it_is"]
+__all__ = [
+    "check_columns",
+    "check_finite",
+    "check_size",
+    "check_sizes",
+    "check_width",
+    "column_names",
+    "column_sizes",
+    "read_table",
+    "what_it_is",
+]
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool, fewest_columns: int = 1) -> Table:
@@ -99,7 +109,9 @@ def check_finite(table: Table, names: list[str]) -> None:
     """Refuse cells that are missing or infinite, naming the first."""
     if sp.issparse(table):
         values = cast("Any", table).data
-        if np.isfinite(values.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is wrong is said below
+            total = values.sum()
+        if np.isfinite(total):
             return
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size == 0:
@@ -125,6 +137,42 @@ def check_finite(table: Table, names: list[str]) -> None:
         f"Input X contains {what_it_is(value)}: row {row}, column {names[column]!r}. Linear models need every cell; "
         "drop the row, or fill the cell, for example with sklearn.impute."
     )
+
+
+def check_size(name: str, values: FloatArray, *, smallest: float, largest: float) -> None:
+    """Refuse numbers so large, or all so small, that what is made of them is no number any more, or zero."""
+    size = float(np.max(np.abs(values), initial=0.0))
+    if size > largest or 0.0 < size < smallest:
+        beyond = f"above {largest:.0e}" if size > largest else f"that are all below {smallest:.0e}"
+        raise InputError(
+            f"{name} holds values up to {size:.3g} in size, and the products of numbers {beyond} leave the range of "
+            f"floating point. Change the unit, for example divide by {size:.3g}."
+        )
+
+
+def check_columns(table: Table, names: list[str], largest: float) -> None:
+    """Refuse columns of numbers beyond ``largest``, after one look at the largest of all."""
+    values: Any = table.data if sp.issparse(table) else table
+    # Two numbers tell that no column needs a closer look.
+    if max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) <= largest:
+        return
+    for name, size in zip(names, column_sizes(table), strict=True):
+        check_size(f"Column {name!r} of X", size, smallest=0.0, largest=largest)
+
+
+def check_sizes(table: Table, target: FloatArray, names: list[str], largest: float) -> None:
+    """Refuse columns and targets beyond ``largest``, and tables and targets that are all below its inverse."""
+    check_size("y", target, smallest=1.0 / largest, largest=largest)
+    check_size("X", column_sizes(table), smallest=1.0 / largest, largest=math.inf)
+    check_columns(table, names, largest)
+
+
+def column_sizes(table: Table) -> FloatArray:
+    """Largest absolute value of every column."""
+    both: list[Any] = [cast("Any", table).max(axis=0), cast("Any", table).min(axis=0)]
+    highest, lowest = (np.asarray(one.toarray().ravel() if sp.issparse(table) else one) for one in both)
+    sizes: FloatArray = np.maximum(highest, -lowest).astype(np.float64)
+    return sizes
 
 
 def column_names(estimator: Any) -> list[str]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.families.blocks import DenseBlock, SparseBlock
+from softcount.kernels import NumberRange, number_range
 
 __all__ = [
     "check_counts",
@@ -23,6 +24,7 @@ __all__ = [
     "in_range",
     "is_sparse",
     "names_of_columns",
+    "range_of",
     "read_codes",
     "read_numbers",
     "sparse_block",
@@ -94,9 +96,23 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
 def check_finite(estimator: Any, X: NDArray[Any]) -> None:
     """Refuse infinite cells, naming the first; NaN is allowed."""
     try:
-        check_array(X, ensure_all_finite="allow-nan", input_name="X", estimator=estimator)
+        check_array(X, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X", estimator=estimator)
     except ValueError as error:
         raise with_place(error, X, estimator) from None
+
+
+def range_of(X: Any) -> NumberRange:
+    """What the cells of a table lie between, or the stored entries of a sparse one, in one look."""
+    cells = X.data if is_sparse(X) else X.T if X.flags.f_contiguous else X
+    if cells.flags.c_contiguous:
+        return number_range(cells.reshape(-1))
+    parts = [number_range(np.ascontiguousarray(row)) for row in cells]
+    return NumberRange(
+        min((part.least for part in parts), default=np.inf),
+        max((part.greatest for part in parts), default=-np.inf),
+        sum(part.total for part in parts),
+        any(part.has_missing for part in parts),
+    )
 
 
 def without_na(X: Any) -> Any:
@@ -155,11 +171,11 @@ def _is_no_number(cell: Any) -> bool:
     return False
 
 
-def dense_block(X: NDArray[Any], *, threshold: float | None = None) -> DenseBlock:
-    """A dense block, knowing whether any cell is missing."""
+def dense_block(X: NDArray[Any], *, threshold: float | None = None, has_missing: bool | None = None) -> DenseBlock:
+    """A dense block, knowing whether any cell is missing: told by ``has_missing``, or looked for."""
     if X.dtype == np.bool_:
         return DenseBlock(X.view(np.uint8), False, threshold)
-    return DenseBlock(X, _has_nan(X), threshold)
+    return DenseBlock(X, _has_nan(X) if has_missing is None else has_missing, threshold)
 
 
 def _has_nan(X: NDArray[Any]) -> bool:
@@ -170,11 +186,11 @@ def _has_nan(X: NDArray[Any]) -> bool:
         return bool(np.isnan(np.sum(X))) and bool(np.isnan(X).any())
 
 
-def sparse_block(X: Any, *, binary: bool = False) -> SparseBlock:
-    """A sparse block of a CSR matrix; ``binary`` keeps the pattern of the stored entries alone."""
+def sparse_block(X: Any, *, binary: bool = False, has_missing: bool | None = None) -> SparseBlock:
+    """A sparse block of a CSR matrix; ``binary`` keeps the pattern of the stored entries alone where all are one."""
     data = X.data
     missing = None
-    if _has_nan(data):
+    if _has_nan(data) if has_missing is None else has_missing:
         lost = np.isnan(data)
         counts = np.concatenate([[0], np.cumsum(lost)])
         missing = SparseBlock(counts[X.indptr].astype(np.int64), X.indices[lost], None, X.shape[1])
@@ -216,14 +232,19 @@ def in_range(moments: Mapping[str, FloatArray]) -> bool:
     return not bool(lost.any()) and float(sizes.max(initial=0.0)) <= LARGEST_VALUE
 
 
-def check_counts(X: Any, names: Names, estimator: str) -> None:
-    """Refuse negative counts, and counts whose sums would leave the range of floating point; NaN is allowed."""
-    values = X.data if is_sparse(X) else X
-    if values.size == 0 or values.dtype.kind in "ub":
-        return
-    # NaN makes both comparisons false: then there is a closer look.
-    if float(values.min()) >= 0.0 and float(values.max()) <= LARGEST_VALUE:
-        return
+def check_counts(X: Any, names: Names, estimator: Any) -> NumberRange:
+    """Refuse infinite and negative counts, and counts whose sums leave the range of floating point; NaN is allowed.
+
+    Returns
+    -------
+    NumberRange
+        What the counts lie between.
+    """
+    seen = range_of(X)
+    if seen.least >= 0.0 and seen.greatest <= LARGEST_VALUE:
+        return seen
+    check_finite(estimator, X)
+    values, estimator = X.data if is_sparse(X) else X, type(estimator).__name__
     if np.nanmin(values, initial=0) < 0:
         row, name, value = _cell(X, values < 0, names)
         raise InputError(
@@ -236,6 +257,7 @@ def check_counts(X: Any, names: Names, estimator: str) -> None:
             f"Row {row}, column {name!r} holds {value}, a count whose sums leave the range of floating point. Rescale "
             f"the counts to below {LARGEST_VALUE:g}."
         )
+    return seen
 
 
 def _cell(X: Any, wrong: NDArray[Any], names: Names) -> tuple[int, str, Any]:

@@ -26,7 +26,7 @@ from softcount.core.counts import Counts
 from softcount.core.execute import ThreadExecutor
 from softcount.core.glm.families import GaussianFamily
 from softcount.core.normal_equations import Design
-from softcount.estimators._linear_table import check_finite, check_width, column_names, read_table
+from softcount.estimators._linear_table import check_finite, check_sizes, check_width, column_names, read_table
 from softcount.estimators._saving import Savable
 from softcount.estimators.bayesian_prior import check_noise, read_prior
 from softcount.estimators.coefficient_table import CoefficientTable, check_level, critical_value
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["BayesianLinearRegression", "PosteriorDraws"]
 
 IntervalKind = Literal["mean", "observation"]
+#: Fourth powers of numbers, which posterior and evidence are made of, are numbers up to this size.
+LARGEST_SIZE = 1e75
 
 
 class PosteriorDraws(NamedTuple):
@@ -298,6 +300,7 @@ class BayesianLinearRegression(AnswersInBatches, Savable, RegressorMixin, BaseEs
         if weight is not None and not (weight > 0.0).any():
             raise InputError("All weights are zero: there is no row to fit to.")
         check_finite(table, column_names(self))
+        check_sizes(table, target, column_names(self), LARGEST_SIZE)
         with single_threaded_blas():
             return tally_moments(Design(table), target, weight, ThreadExecutor(self.n_jobs))
 

@@ -26,6 +26,7 @@ from softcount.core.patterns import select_rows
 from softcount.core.progress import note_printer
 from softcount.core.start import labeled_resp, start_counts
 from softcount.estimators._choosing import AUTO, Outcome, fit_with_choice
+from softcount.estimators._generative import ChunkScorer
 from softcount.estimators._grid import rows_for
 from softcount.estimators._parameters import check_number, documented, read_class_prior
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
@@ -274,16 +275,19 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             guess = start_counts(model, executor, rows(~exact), lambda c: labeled_resp(model, c, spread=False))
             known = total + guess
             _require_labels(known)
-            model = self._with_prior_of(model, known)
+            model = self._refreshed(model, known)
             params = model.solve(known, None)
             soft = executor.reduce(lambda lane: model.tally(params, lane), rows(~exact), counts_bytes=size)
             total = total + replace(soft, objective=0.0)
         _require_labels(total)
-        model = self._with_prior_of(model, total)
+        model = self._refreshed(model, total)
         self.shrinkage_ = self.shrinkage
         return total, model.solve(total, None), model
 
-    def _with_prior_of(self, model: MixtureModel, counts: Counts) -> MixtureModel:
+    def _anchored_by(self, model: MixtureModel, chunks: Chunks, before: Counts) -> MixtureModel:
+        return self._refreshed(model, before)
+
+    def _refreshed(self, model: MixtureModel, counts: Counts) -> MixtureModel:
         moments: Any = counts.parts["0"]
         labeled = LabeledMoments.from_moments(counts.parts[CLASSES].arrays()["weight"], moments)
         prior = self._covariance_prior(labeled, None, iterates=False)
@@ -323,22 +327,19 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             raise AttributeError(str(error)) from None
         return form.coef if part == "coef" else form.intercept
 
-    def _class_scores(self, X: Any) -> FloatArray:
+    def _chunk_scorer(self) -> ChunkScorer:
         # Where classes share a covariance most of a density is the same for all: it is left out, for it costs most.
-        scorer = self.params_.scorers[0] if hasattr(self, "params_") else None
-        if not isinstance(scorer, SharedGaussianScorer):
-            return super()._class_scores(X)
-        chunks = self._rows(X)
-        out = np.empty((chunks.n_rows, self.model_.n_classes))
+        shared = self.params_.scorers[0]
+        if not isinstance(shared, SharedGaussianScorer):
+            return super()._chunk_scorer()
 
-        def task(chunk: Chunk) -> None:
+        def score(chunk: Chunk, out: FloatArray) -> None:
             scores = np.zeros((chunk.n_rows, self.model_.n_components))
-            scorer.add_differences(cast(DenseBlock, chunk.blocks[0]), scores)
+            shared.add_differences(cast(DenseBlock, chunk.blocks[0]), scores)
             scores += self.params_.log_weights
-            out[chunk.start : chunk.start + chunk.n_rows] = class_scores(self.model_, scores)
+            out[:] = class_scores(self.model_, scores)
 
-        self._executor().each(task, chunks)
-        return out
+        return score
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         r""":math:`\log P(y) + \log p(x \mid y)` for every row and class, shape (n_samples, n_classes)."""

@@ -12,7 +12,7 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Rows
 from softcount.core.iterate import Step, Stopping
 from softcount.core.journal import number_for
-from softcount.core.learn import Learned, Plan
+from softcount.core.learn import VARIED, Learned, Plan
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
 from softcount.estimators._fitting import journal_and_state, seed_of
@@ -24,7 +24,7 @@ from softcount.estimators._gaussian_starts import (
 )
 from softcount.estimators._parameters import check_number
 from softcount.estimators._tables import check_magnitude, dense_block, read_numbers
-from softcount.estimators.mixture._base import BaseMixture
+from softcount.estimators.mixture._base import FEWEST_FINAL, BaseMixture
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian
@@ -47,6 +47,8 @@ INIT_PARAMS = {
     "random": "responsibilities",
     "random_from_data": "random_from_data",
 }
+#: What a thorough search does at least.
+THOROUGH_STARTS, THOROUGH_ITERATIONS, THOROUGH_TOLERANCE = 20, 2000, 1e-10
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,12 @@ class GaussianMixture(BaseMixture):
         Above 0 prints iterations to standard error.
     verbose_interval : int, default=10
         Iterations between two lines.
+    thorough : bool, default=False
+        Search for the maximum as the other mixtures do, where scikit-learn's defaults run one start until it gains
+        little: at least 20 starts, from seeds that lie far apart and from random responsibilities in turn, the best
+        quarter (more where only one of them reaches the best value) run to the end by SQUAREM, until gain and estimated
+        rest are below 1e-10 of the objective, for 2000 iterations at most. Larger ``n_init`` and ``max_iter`` count;
+        ``init_params`` does not; ``tol=0`` still runs ``max_iter`` iterations.
     n_final : int, optional
         Starts that are run to the end after all have run for a few iterations; by default all.
     accelerate : bool, default=False
@@ -169,6 +177,7 @@ class GaussianMixture(BaseMixture):
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
+        thorough: bool = False,
         n_final: int | None = None,
         accelerate: bool = False,
         annealing: Any = None,
@@ -195,6 +204,7 @@ class GaussianMixture(BaseMixture):
         self.warm_start = warm_start
         self.verbose = verbose
         self.verbose_interval = verbose_interval
+        self.thorough = thorough
         self.n_final = n_final
         self.accelerate = accelerate
         self.annealing = annealing
@@ -249,15 +259,20 @@ class GaussianMixture(BaseMixture):
         journal, random_state = journal_and_state(self)
         random_state = number_for(journal.part("number"), random_state)
         rule = Stopping if self.accelerate or self.annealing else StoppingAsScikitLearn
+        stopping: Stopping = rule(self.max_iter, self.tol, scale=total)
+        n_init = max(self.n_init, THOROUGH_STARTS) if self.thorough else self.n_init
+        if self.thorough and self.tol > 0.0:
+            stopping = Stopping(max(self.max_iter, THOROUGH_ITERATIONS), THOROUGH_TOLERANCE)
         return Plan(
             init=self._starts(chunks, random_state),
-            n_init=self.n_init,
-            stopping=rule(self.max_iter, self.tol, scale=total),
-            accelerate=bool(self.accelerate),
+            n_init=n_init,
+            stopping=stopping,
+            accelerate=bool(self.accelerate or self.thorough),
             annealing=tuple(self.annealing or ()),
             seed=seed_of(random_state),
             on_step=self._printer(),
-            n_final=self.n_final,
+            n_final=max(FEWEST_FINAL, n_init // 4) if self.thorough and self.n_final is None else self.n_final,
+            confirm=self.thorough and self.n_final is None,
             merge_rows=self.merge_rows,
             adjust=self._adjust,
             journal=journal,
@@ -268,6 +283,8 @@ class GaussianMixture(BaseMixture):
             return self.params_
         if self.weights_init is not None and self.means_init is not None and self.precisions_init is not None:
             return [given_parameters(self.covariance_type)]
+        if self.thorough:
+            return VARIED
         kind = INIT_PARAMS[self.init_params]
         few = rows_to_start_from(self._executor(), chunks)
         if few is None:

@@ -37,6 +37,8 @@ class ClassOutcomes:
     n_rows, n_missing : float
         Weight of the rows, and of those that were left out because the variable is missing.
     method : str
+    note : str
+        What to know about the standard errors.
     """
 
     name: str
@@ -50,6 +52,7 @@ class ClassOutcomes:
     n_rows: float
     n_missing: float
     method: str
+    note: str = ""
 
     def frame(self, level: float = 0.95) -> pd.DataFrame:
         """A row per component and value, with confidence intervals (needs pandas)."""
@@ -72,6 +75,7 @@ class ClassOutcomes:
         lines += ["", f"All the same: chi-squared {self.statistic:.4f}, df {self.df}, p = {self.p_value:.4g}"]
         if self.n_missing:
             lines.append(f"Note: {self.n_missing:g} rows where {self.name} is missing were left out.")
+        lines += [f"Note: {self.note}"] if self.note else []
         return "\n".join(lines)
 
 
@@ -90,6 +94,8 @@ class ClassEffects:
         Of every coefficient, Wald's test that it is zero in all components: statistic, df, p-value.
     n_rows : float
     method : str
+    note : str
+        What to know about the standard errors.
     """
 
     names: list[str]
@@ -99,6 +105,7 @@ class ClassEffects:
     tests: list[tuple[float, int, float]]
     n_rows: float
     method: str
+    note: str = ""
 
     def frame(self, level: float = 0.95) -> pd.DataFrame:
         """A row per component and coefficient, with confidence intervals and p-values (needs pandas)."""
@@ -121,8 +128,10 @@ class ClassEffects:
         lines = [f"Log-odds against component {self.components[0]} ({self.method}), {self.n_rows:g} rows", ""]
         lines += _lines(self.components, self.names, self.coefficients.T, self.errors.T)
         lines += [""]
-        for name, (statistic, df, p_value) in zip(self.names, self.tests, strict=True):
+        # What the intercept says depends on where the covariates have their zero, so its test is nobody's question.
+        for name, (statistic, df, p_value) in list(zip(self.names, self.tests, strict=True))[1:]:
             lines.append(f"{name}: no effect on any component, chi-squared {statistic:.4f}, df {df}, p = {p_value:.4g}")
+        lines += [f"Note: {self.note}"] if self.note else []
         return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.membership import class_logits
 
-__all__ = ["curvature", "fit_logit", "is_separated"]
+__all__ = ["curvature", "fit_logit", "is_separated", "slopes_by_chances"]
 
 MAX_STEPS, MAX_HALVINGS, TOLERANCE = 200, 30, 1e-10
 #: Information below this share of what a covariate could give: its coefficient runs to infinity.
@@ -56,6 +56,38 @@ def curvature(
             part = (design * (weight * inner[:, k, other])[:, None]).T @ design
             information[(k - 1) * p : k * p, (other - 1) * p : other * p] = part
     return score, information
+
+
+def slopes_by_chances(
+    design: FloatArray,
+    assigned: FloatArray,
+    weight: FloatArray,
+    measured: FloatArray | None,
+    coef: FloatArray,
+    *,
+    inverse: FloatArray,
+) -> FloatArray:
+    """Derivatives of the summed scores by the chances of assignment, (n_coefficients, n_components, n_components).
+
+    ``assigned`` are assignments measured with the chances ``measured``, or without these the corrected memberships
+    :math:`a D^{-1}`, of which ``inverse`` is :math:`D^{-1}`.
+    """
+    n, p = assigned.shape[1], design.shape[1]
+    slopes = np.zeros((n, p, n, n))
+    share = np.exp(class_logits(coef, design))
+    if measured is None:
+        moved = np.einsum("il,ij->lj", assigned * weight[:, None], design)
+        slopes = -np.einsum("lj,sk->kjls", moved, inverse)
+        return np.asarray(slopes[1:].reshape(-1, n, n))
+    for s in range(n):
+        part = share * measured[:, s]
+        seen = part.sum(axis=1, keepdims=True)
+        ratio = share / seen * (assigned[:, s] * weight)[:, None]
+        for k in range(n):
+            away = -ratio * (part[:, k, None] / seen)
+            away[:, k] += ratio[:, k]
+            slopes[k, :, :, s] += design.T @ away
+    return np.asarray(slopes[1:].reshape(-1, n, n))
 
 
 def _objective(

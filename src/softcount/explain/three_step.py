@@ -13,6 +13,7 @@ expectation is the true membership. *ML* (Vermunt, 2010) maximizes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.estimators.latent_class.covariates import as_covariates
+from softcount.core.first_step import assignment_moves
+from softcount.estimators.latent_class.covariates import as_covariates, refuse_dependent
 from softcount.explain.class_relations import ClassEffects, ClassOutcomes
-from softcount.explain.soft_logit import curvature, fit_logit, is_separated
+from softcount.explain.soft_logit import curvature, fit_logit, is_separated, slopes_by_chances
 from softcount.inputs.columns import Column, encode, is_table, learn_categories, read_columns
 from softcount.inputs.weights import read_weights
 
@@ -33,6 +35,8 @@ METHODS = ("bch", "ml", "naive")
 ASSIGNMENTS = ("modal", "proportional")
 #: Beyond this condition number the components cannot be told apart well enough to correct anything.
 WORST_CONDITION = 1e4
+#: Directions with less than this share of the largest variance have none, nor have those of less than rounding.
+RANK, ROUNDING = 1e-12, 1e-12
 
 
 def class_outcomes(
@@ -44,6 +48,7 @@ def class_outcomes(
     method: str = "bch",
     assignment: str = "modal",
     survey: bool = False,
+    classes: str = "estimated",
 ) -> ClassOutcomes:
     r"""Means or shares of an outcome (a distal outcome) in the components of a fitted mixture.
 
@@ -67,18 +72,21 @@ def class_outcomes(
         Rows belong to their most probable component, or to each in proportion to its posterior.
     survey : bool, default=False
         Whether the weights stand for rows nobody asked instead of for repeated rows.
+    classes : {"estimated", "known"}, default="estimated"
+        Whether standard errors allow for the mixture being an estimate from these rows, or take it as known.
 
     Returns
     -------
     outcomes : ClassOutcomes
-        Standard errors are robust and take the mixture as known.
+        Standard errors are robust.
     """
     if method not in ("bch", "naive"):
         raise InputError(f"method is {method!r}; outcomes are related to components by 'bch' or 'naive'.")
-    resp, weight = _memberships(model, X, sample_weight)
+    resp, weight = _memberships(model, X, sample_weight, classes)
     column = _outcome_column(outcome, resp.shape[0])
     assigned, confusion = _assigned(model, resp, weight, assignment)
-    share = assigned if method == "naive" else assigned @ _inverse(model, confusion)
+    inverse = None if method == "naive" else _inverse(model, confusion)
+    share = assigned if inverse is None else assigned @ inverse
     used = np.where(column.missing, 0.0, weight)
     if not used.any():
         raise InputError(f"{column.name} is missing in every row, so there is nothing to relate.")
@@ -88,6 +96,7 @@ def class_outcomes(
         codes = column.values if column.kind == "boolean" else encode(column, values)[0]
         cells = (np.where(column.missing, -1, codes)[:, None] == np.arange(len(values))).astype(np.float64)
     else:
+        _refuse_infinite(column)
         cells = np.where(column.missing, 0.0, column.values.astype(np.float64))[:, None]
     mass = (used[:, None] * share).sum(axis=0)
     if (mass <= 0.0).any():
@@ -96,16 +105,25 @@ def class_outcomes(
     # (n_rows, n_components, n_values): what each row moves the means by.
     moves = (share / mass)[:, :, None] * (cells[:, None, :] - means)
     moves = moves.reshape(moves.shape[0], -1)
-    covariance = (moves * (used * used if survey else used)[:, None]).T @ moves
+    note = ""
+    if inverse is not None and classes == "estimated":
+        # b = a D^-1, so a change of D moves b by -b dD D^-1, and the mean of component k towards those of the others.
+        apart = mass[None, :, None] * (means[None, :, :] - means[:, None, :]) / mass[:, None, None]
+        directions = -np.einsum("klv,sk->kvls", apart, inverse).reshape(-1, *inverse.shape)
+        owed, note = _owed_to_the_mixture(model, X, weight, assigned, directions)
+        moves = moves * (used > 0.0)[:, None] + owed
+    counted = used if inverse is None or classes == "known" else weight
+    covariance = (moves * (counted * counted if survey else counted)[:, None]).T @ moves
     errors = np.sqrt(np.diagonal(covariance)).reshape(means.shape)
     free = 1 if values is None else len(values) - 1
     n = means.shape[0]
     contrasts = np.kron(np.eye(n)[1:] - np.eye(n)[0], np.eye(means.shape[1])[:free])
-    statistic, df, p_value = _wald(contrasts @ means.reshape(-1), contrasts @ covariance @ contrasts.T)
+    differences, spread = contrasts @ means.reshape(-1), contrasts @ covariance @ contrasts.T
+    statistic, df, p_value = _wald(differences, spread, float(np.abs(means).max()))
     missing = float(weight[column.missing].sum())
     names = model._class_labels()
     return ClassOutcomes(
-        column.name, names, values, means, errors, statistic, df, p_value, float(used.sum()), missing, method
+        column.name, names, values, means, errors, statistic, df, p_value, float(used.sum()), missing, method, note
     )
 
 
@@ -118,6 +136,7 @@ def class_effects(
     method: str = "ml",
     assignment: str = "modal",
     survey: bool = False,
+    classes: str = "estimated",
 ) -> ClassEffects:
     r"""Effects of covariates on the components of a fitted mixture, by a multinomial logit.
 
@@ -142,24 +161,26 @@ def class_effects(
         Rows belong to their most probable component, or to each in proportion to its posterior.
     survey : bool, default=False
         Whether the weights stand for rows nobody asked instead of for repeated rows.
+    classes : {"estimated", "known"}, default="estimated"
+        Whether standard errors allow for the mixture being an estimate from these rows, or take it as known.
 
     Returns
     -------
     effects : ClassEffects
-        Standard errors are robust (a sandwich) and take the mixture as known.
+        Standard errors are robust (a sandwich).
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(map(repr, METHODS))}.")
-    resp, weight = _memberships(model, X, sample_weight)
+    resp, weight = _memberships(model, X, sample_weight, classes)
     columns = _columns_of(covariates, "covariates", resp.shape[0])
     coding = as_covariates(columns)
     design = np.asarray(coding.block(columns).values)
+    refuse_dependent(coding, design, weight)
     assigned, confusion = _assigned(model, resp, weight, assignment)
-    if method == "bch":
-        assigned = assigned @ _inverse(model, confusion)
-    measured = confusion if method == "ml" else None
-    if measured is not None:
-        _inverse(model, confusion)  # refuses what cannot be corrected
+    modal, measured = assigned, confusion if method == "ml" else None
+    inverse = None if method == "naive" else _inverse(model, confusion)
+    if method == "bch" and inverse is not None:
+        assigned = assigned @ inverse
     coef = fit_logit(design, assigned, weight, measured)
     score, information = curvature(design, assigned, weight, measured, coef)
     if is_separated(design, weight, information):
@@ -167,9 +188,13 @@ def class_effects(
             "Some covariate tells components apart without fail, so its coefficient has no finite value. Leave it out, "
             "or group its values."
         )
-    meat = (score * (weight * weight if survey else weight)[:, None]).T @ score
-    bread = np.linalg.pinv(information, hermitian=True)
-    covariance = bread @ meat @ bread
+    moves, note = score @ np.linalg.pinv(information, hermitian=True), ""
+    if inverse is not None and classes == "estimated":
+        slopes = slopes_by_chances(design, assigned, weight, measured, coef, inverse=inverse)
+        flat = np.asarray(np.linalg.lstsq(information, slopes.reshape(slopes.shape[0], -1), rcond=1e-12)[0], np.float64)
+        owed, note = _owed_to_the_mixture(model, X, weight, modal, flat.reshape(slopes.shape))
+        moves = moves + owed
+    covariance = (moves * (weight * weight if survey else weight)[:, None]).T @ moves
     n, p = resp.shape[1], design.shape[1]
     errors = np.zeros((n, p))
     errors[1:] = np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).reshape(n - 1, p)
@@ -178,12 +203,14 @@ def class_effects(
         own = np.arange(n - 1) * p + j
         tests.append(_wald(coef[j, 1:], covariance[np.ix_(own, own)]))
     names = model._class_labels()
-    return ClassEffects(coding.design_names, names, coef.T.copy(), errors, tests, float(weight.sum()), method)
+    return ClassEffects(coding.design_names, names, coef.T.copy(), errors, tests, float(weight.sum()), method, note)
 
 
 # ---- steps one and two
-def _memberships(model: Any, X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
+def _memberships(model: Any, X: Any, sample_weight: Any, classes: str) -> tuple[FloatArray, FloatArray]:
     check_is_fitted(model, "params_")
+    if classes not in ("estimated", "known"):
+        raise InputError(f"classes is {classes!r}; standard errors take them as 'estimated' or as 'known'.")
     resp = model.predict_proba(X)
     if resp.shape[1] < 2:
         raise InputError("The mixture has one component, so there is nothing to tell apart.")
@@ -216,6 +243,21 @@ def _inverse(model: Any, confusion: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.inv(confusion))
 
 
+def _owed_to_the_mixture(
+    model: Any, X: Any, weight: FloatArray, assigned: FloatArray, directions: FloatArray
+) -> tuple[FloatArray, str]:
+    """What rows move the estimates by through the mixture's, (n_rows, n_estimates), or nothing and why."""
+    rows = model._rows(X).with_weight(weight)
+    try:
+        moves = assignment_moves(
+            model.model_, model.params_, model._executor(), rows, assigned=assigned, directions=directions
+        )
+    except InputError as error:
+        nothing = np.zeros((assigned.shape[0], directions.shape[0]))
+        return nothing, f"standard errors take the mixture as known, for it has none of its own: {error}"
+    return moves, ""
+
+
 # ---- reading
 def _columns_of(given: Any, name: str, n_rows: int) -> list[Column]:
     if hasattr(given, "to_frame") and getattr(given, "ndim", 2) == 1:
@@ -242,12 +284,23 @@ def _outcome_column(outcome: Any, n_rows: int) -> Column:
     if len(columns) != 1:
         raise InputError(f"outcome has {len(columns)} columns; give one variable at a time.")
     column = columns[0]
-    return Column("outcome" if column.name == "x0" else column.name, column.kind, column.values, column.missing)
+    return replace(column, name="outcome") if column.name == "x0" else column
 
 
-def _wald(values: FloatArray, covariance: FloatArray) -> tuple[float, int, float]:
-    """Wald's statistic that all values are zero, its degrees of freedom, and the p-value."""
-    inverse = np.linalg.pinv(covariance, hermitian=True)
-    statistic = float(values @ inverse @ values)
-    df = int(np.linalg.matrix_rank(covariance, hermitian=True))
+def _refuse_infinite(column: Column) -> None:
+    infinite = np.isinf(column.values.astype(np.float64))
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0])
+        raise InputError(f"Row {row} of {column.name} is infinite; an outcome is a finite number, or missing.")
+
+
+def _wald(values: FloatArray, covariance: FloatArray, size: float = 0.0) -> tuple[float, int, float]:
+    """Wald's statistic that all values are zero, its degrees of freedom, and the p-value.
+
+    Numbers of size ``size`` have been subtracted from one another, so smaller spreads than rounding leaves are none.
+    """
+    spread, vectors = np.linalg.eigh(covariance)
+    kept = spread > max(RANK * float(spread.max(initial=0.0)), (ROUNDING * size) ** 2)
+    df = int(kept.sum())
+    statistic = float(np.sum((values @ vectors[:, kept]) ** 2 / spread[kept]))
     return statistic, df, float(chi2.sf(statistic, df)) if df else float("nan")

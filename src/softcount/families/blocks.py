@@ -64,7 +64,7 @@ class DenseBlock:
     def numbers(self) -> NDArray[Any]:
         """The cells as numbers the families can multiply: thresholded if asked, zero where missing."""
         if self.threshold is not None:
-            return (self.values > self.threshold).astype(np.float64)
+            return (self.values > self.threshold).view(np.uint8)
         if self.missing is not None:
             return np.where(self.missing, 0.0, self.values)
         return self.values

@@ -18,6 +18,7 @@ from softcount._types import BoolArray, CodesArray, FloatArray
 from softcount.families._base import Family, Params, inner
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
 from softcount.families.columns import ColumnFamily, PseudoCounts, one_hot, opposed
+from softcount.families.rowwise import add_to_rows, sum_of_rows
 from softcount.families.statistics import Sums
 
 __all__ = ["LinearFamily"]
@@ -146,7 +147,8 @@ class LinearScorer:
 
     def _add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
         _product(block, self.slopes, out)
-        out += self.constant
+        if self.constants is not None:
+            add_to_rows(out, self.constant)
         if self.constants is not None:
             _missing_product(block, self.constants, out, -1.0)
         if self.required is not None:
@@ -201,7 +203,7 @@ class LinearTally:
         if isinstance(block, DenseBlock) and block.missing is not None:
             kernels.dense_accumulate(~block.missing, resp, self.weight)
             return
-        self.total += resp.sum(axis=0)
+        self.total += sum_of_rows(resp)
         if isinstance(block, SparseBlock) and block.missing is not None:
             pattern = block.missing
             kernels.csr_accumulate(pattern.indptr, pattern.indices, None, -resp, self.weight)

@@ -39,16 +39,19 @@ def find_missing(cells: Sequence[Any], marks: Collection[str] = MISSING_MARKS) -
     marks : collection of str
         Texts that stand for a missing value.
     """
+    marks = {mark.strip() for mark in marks}
     longest = max(map(len, marks), default=0)
-    return np.fromiter((_is_missing(cell, marks, longest) for cell in cells), dtype=bool, count=len(cells))
+    # Nearly all texts are longer than every mark, without the spaces around them too. This runs over every cell.
+    missing = [
+        len(cell.strip()) <= longest and cell.strip() in marks if type(cell) is str else _is_missing(cell, marks)
+        for cell in cells
+    ]
+    return np.array(missing, dtype=bool)
 
 
-def _is_missing(cell: Any, marks: Collection[str], longest: int) -> bool:
+def _is_missing(cell: Any, marks: Collection[str]) -> bool:
     if isinstance(cell, str):
-        # A long text is no mark unless it is nearly all spaces, which its ends show.
-        if len(cell) > longest and not (cell[0].isspace() or cell[-1].isspace()):
-            return False
-        return cell in marks or cell.strip() in marks
+        return cell.strip() in marks
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 

@@ -34,6 +34,8 @@ class ColumnSurvey:
         Whether all different numbers are kept.
     dtype : dtype
         Of the observed values.
+    levels : tuple or None
+        The order of the values, where all batches state the same one.
     """
 
     name: str
@@ -43,6 +45,7 @@ class ColumnSurvey:
     has_values: bool
     keeps_all: bool
     dtype: Any
+    levels: tuple[Any, ...] | None = None
 
     @classmethod
     def of(cls, column: Column, *, keeps_all: bool) -> ColumnSurvey:
@@ -59,7 +62,8 @@ class ColumnSurvey:
         else:
             values = frozenset(_few(np.unique(observed), keeps_all=keeps_all).tolist())
         has_missing = bool(column.missing.any())
-        return cls(column.name, column.kind, values, has_missing, bool(observed.size), keeps_all, observed.dtype)
+        has_values = bool(observed.size)
+        return cls(column.name, column.kind, values, has_missing, has_values, keeps_all, observed.dtype, column.levels)
 
     def __add__(self, other: ColumnSurvey) -> ColumnSurvey:
         if self.name != other.name:
@@ -79,6 +83,7 @@ class ColumnSurvey:
             self.has_values or other.has_values,
             self.keeps_all,
             dtype,
+            self.levels if self.levels == other.levels else None,
         )
 
     def column(self) -> Column:
@@ -89,7 +94,7 @@ class ColumnSurvey:
             cells = np.empty(missing.shape[0], dtype=object)
             for i, value in enumerate(self.values):
                 cells[i] = value
-            return Column(self.name, self.kind, cells, missing)
+            return Column(self.name, self.kind, cells, missing, self.levels)
         dtype = np.dtype(np.float64) if self.has_missing or self.dtype.kind == "O" else self.dtype
         numbers = np.full(missing.shape[0], 0, dtype=dtype)
         numbers[: len(self.values)] = sorted(self.values)

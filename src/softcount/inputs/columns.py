@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,15 @@ class Column:
         objects for a category column.
     missing : array of bool
         Where cells are missing.
+    levels : tuple or None
+        The order of its values that a table's own categories state.
     """
 
     name: str
     kind: str
     values: NDArray[Any]
     missing: BoolArray
+    levels: tuple[Any, ...] | None = None
 
 
 def is_table(X: Any) -> bool:
@@ -92,7 +95,14 @@ def _from_series(series: Any, nw: Any) -> Column:
         )
     objects = np.empty(len(missing), dtype=object)
     objects[:] = series.to_list()
-    return _from_array(objects, name)
+    return replace(_from_array(objects, name), levels=_stated_order(series, nw))
+
+
+def _stated_order(series: Any, nw: Any) -> tuple[Any, ...] | None:
+    """The categories of a column in the order its table states: what polars orders by appearance has none."""
+    if series.dtype == nw.Enum or (series.dtype == nw.Categorical and series.implementation.is_pandas()):
+        return tuple(series.cat.get_categories().to_list())
+    return None
 
 
 def _from_array(values: NDArray[Any], name: str) -> Column:
@@ -146,8 +156,13 @@ def few_values(column: Column, limit: int = FEW_VALUES) -> int | None:
 
 
 def learn_categories(column: Column) -> list[Any]:
-    """The different values of a column, sorted where they can be."""
+    """The different values of a column in the order its table states, else sorted where they can be."""
     observed = column.values[~column.missing]
+    if column.levels is not None and column.kind == "category":
+        seen = set(observed.tolist())
+        stated = [level for level in column.levels if level in seen]
+        if len(stated) == len(seen):
+            return stated
     if observed.dtype.kind != "O":
         return list(np.unique(observed).tolist())
     try:

@@ -35,6 +35,11 @@ class RawTable:
         """Rows."""
         return len(self.places)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, len(self.columns)
+
     def where(self, row: int) -> str:
         """Where a row is, in words."""
         return f"{self.unit} {self.places[row]}"

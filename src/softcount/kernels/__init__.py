@@ -14,11 +14,13 @@ from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
 from softcount._errors import KernelFallbackWarning
+from softcount.kernels.number_range import NumberRange
 from softcount.kernels.word_index import INDEXED_CHUNK_ROWS, MAX_CHUNK_ROWS, WordIndex, word_index_pays
 
 __all__ = [
     "INDEXED_CHUNK_ROWS",
     "MAX_CHUNK_ROWS",
+    "NumberRange",
     "WordIndex",
     "backend",
     "codes_accumulate",
@@ -38,7 +40,9 @@ __all__ = [
     "gaussian_moments",
     "gaussian_scores",
     "learn_words",
+    "logistic_score",
     "normalize_rows",
+    "number_range",
     "word_counter",
     "word_index_pays",
 ]
@@ -89,7 +93,9 @@ if _backend_name == "native":
         gaussian_full_scores,
         gaussian_moments,
         gaussian_scores,
+        logistic_score,
         normalize_rows,
+        number_range,
     )
     from softcount.kernels.native_text import learn_words, word_counter
 else:
@@ -110,7 +116,9 @@ else:
         gaussian_full_scores,
         gaussian_moments,
         gaussian_scores,
+        logistic_score,
         normalize_rows,
+        number_range,
     )
     from softcount.kernels.fallback.text import learn_words, word_counter
 

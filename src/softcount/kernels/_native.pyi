@@ -85,6 +85,16 @@ def gaussian_full_moments(
     scatter_out: FloatArray,
     /,
 ) -> None: ...
+def logistic_score(
+    X: FloatArray,
+    coef: FloatArray,
+    offset: FloatArray | None,
+    sign: FloatArray,
+    weight: FloatArray | None,
+    score: FloatArray,
+    log_likelihood: FloatArray,
+    /,
+) -> None: ...
 def normalize_rows(
     scores: FloatArray,
     row_weight: FloatArray | None,
@@ -92,6 +102,7 @@ def normalize_rows(
     log_norm_out: FloatArray | None,
     /,
 ) -> float: ...
+def number_range(numbers: NumberArray, /) -> tuple[float, float, float, bool]: ...
 def new_vocabulary(seed: int, /) -> object: ...
 def vocabulary_words(vocabulary: object, /) -> bytes: ...
 def add_words(vocabulary: object, lines: bytes, numbers_out: NumberArray, /) -> None: ...

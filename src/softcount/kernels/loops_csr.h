@@ -10,6 +10,9 @@ struct csr_job {
     double *out;
 };
 
+/* Counts of a row so far ahead are asked for: rows share words, and adding to the same count again and again waits. */
+enum { ROWS_AHEAD = 2 };
+
 /* Room for entries that cannot be used where they lie. */
 struct csr_room {
     int32_t positions[LIST_ROOM];
@@ -104,6 +107,14 @@ static int32_t *rows_by_class(const int32_t *class_codes, ptrdiff_t n_rows, ptrd
     return order;
 }
 
+/* Ask for the counts that a row, or its first entries, will be added to. */
+INLINE void prefetch_counts(const struct sparse *x, ptrdiff_t i, const double *counts, struct csr_room *room) {
+    ptrdiff_t start = row_start(x, i), stop = row_start(x, i + 1);
+    if (stop - start > LIST_ROOM) stop = start + LIST_ROOM;
+    const int32_t *column = as_columns(x->indices, x->indices_type, start, stop - start, room->positions);
+    for (ptrdiff_t p = 0; p < stop - start; p++) PREFETCH(counts + column[p]);
+}
+
 /* Class after class, because the counts of one class stay in the cache where those of all do not. */
 static void csr_class_counts(const struct sparse *x, const int32_t *class_codes, const double *weight,
                              ptrdiff_t n_classes, double *out) {
@@ -117,6 +128,8 @@ static void csr_class_counts(const struct sparse *x, const int32_t *class_codes,
         if (class_codes[i] < 0) continue;
         const double one = 1.0, *row_weight = weight ? weight + i : &one;
         double *counts = out + class_codes[i] * x->n_features;
+        if (order && at + ROWS_AHEAD < n_known)
+            prefetch_counts(x, order[at + ROWS_AHEAD], out + class_codes[order[at + ROWS_AHEAD]] * x->n_features, &room);
         for (ptrdiff_t p = row_start(x, i), stop = row_start(x, i + 1); p < stop; p += list.n) {
             list = list_entries(x, p, stop, chunk_stop, &room);
             scatter(list, row_weight, block, counts, -1);

@@ -80,28 +80,37 @@ static ptrdiff_t full_scores(const struct dense *x, const double *mean, const do
     return ALL_VALID;
 }
 
-#define TILE_A 4             /* rows of a tile of the scatter matrix */
-#define TILE_B (2 * LANES)   /* its columns: two vectors */
+/* A tile of the scatter matrix is eight vectors. Nearly square ones leave out most of what is below the diagonal. */
+enum { TILE_VECS = VECTOR_BYTES == 64 ? 1 : 2, TILE_A = 8 / TILE_VECS };
+#define TILE_B (TILE_VECS * LANES)
 
 /* Add, for each row of the panel, weighted^T shifted to one tile of the scatter matrix. */
 static void add_scatter_tile(const double *weighted, const double *shifted, ptrdiff_t n_rows, ptrdiff_t width,
                              double *scatter) {
-    vec sum[TILE_A][2];
+    vec sum[TILE_A][TILE_VECS];
     UNROLL
-    for (int a = 0; a < TILE_A; a++) sum[a][0] = sum[a][1] = splat(0.0);
+    for (int a = 0; a < TILE_A; a++) {
+        UNROLL
+        for (int v = 0; v < TILE_VECS; v++) sum[a][v] = splat(0.0);
+    }
     for (ptrdiff_t r = 0; r < n_rows; r++) {
-        vec left = load(shifted + r * width), right = load(shifted + r * width + LANES);
+        vec cell[TILE_VECS];
+        UNROLL
+        for (int v = 0; v < TILE_VECS; v++) cell[v] = load(shifted + r * width + v * LANES);
         UNROLL
         for (int a = 0; a < TILE_A; a++) {
             vec w = splat(weighted[r * width + a]);
-            sum[a][0] += w * left;
-            sum[a][1] += w * right;
+            UNROLL
+            for (int v = 0; v < TILE_VECS; v++) sum[a][v] += w * cell[v];
         }
     }
     UNROLL
     for (int a = 0; a < TILE_A; a++) {
-        store(scatter + a * width, load(scatter + a * width) + sum[a][0]);
-        store(scatter + a * width + LANES, load(scatter + a * width + LANES) + sum[a][1]);
+        UNROLL
+        for (int v = 0; v < TILE_VECS; v++) {
+            double *to = scatter + a * width + v * LANES;
+            store(to, load(to) + sum[a][v]);
+        }
     }
 }
 

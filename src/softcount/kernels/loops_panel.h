@@ -18,33 +18,43 @@ struct panel {
     double cell[PANEL_COLUMNS][PANEL_ROWS];
 };
 
-#if VECTOR_BYTES == 32
+#if VECTOR_BYTES >= 32
+enum { SQUARE = 4 };
+typedef double four __attribute__((vector_size(32)));
 #define PAIR(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#endif
 
-/* Copy a LANES x LANES square, rows becoming columns. */
-INLINE void turn_square(const double *from, ptrdiff_t from_stride, double *to, ptrdiff_t to_stride) {
-#if VECTOR_BYTES == 32
-    vec a = load(from), b = load(from + from_stride), c = load(from + 2 * from_stride),
-        d = load(from + 3 * from_stride);
-    vec ab_even = PAIR(a, b, 0, 4, 2, 6), ab_odd = PAIR(a, b, 1, 5, 3, 7);
-    vec cd_even = PAIR(c, d, 0, 4, 2, 6), cd_odd = PAIR(c, d, 1, 5, 3, 7);
-    store(to, PAIR(ab_even, cd_even, 0, 1, 4, 5));
-    store(to + to_stride, PAIR(ab_odd, cd_odd, 0, 1, 4, 5));
-    store(to + 2 * to_stride, PAIR(ab_even, cd_even, 2, 3, 6, 7));
-    store(to + 3 * to_stride, PAIR(ab_odd, cd_odd, 2, 3, 6, 7));
-#else
-    for (ptrdiff_t r = 0; r < LANES; r++)
-        for (ptrdiff_t c = 0; c < LANES; c++) to[c * to_stride + r] = from[r * from_stride + c];
-#endif
+INLINE four load_four(const double *from) {
+    four v;
+    memcpy(&v, from, sizeof v);
+    return v;
 }
+
+/* Copy a SQUARE x SQUARE square, rows becoming columns. */
+INLINE void turn_square(const double *from, ptrdiff_t from_stride, double *to, ptrdiff_t to_stride) {
+    four a = load_four(from), b = load_four(from + from_stride), c = load_four(from + 2 * from_stride),
+         d = load_four(from + 3 * from_stride);
+    four ab_even = PAIR(a, b, 0, 4, 2, 6), ab_odd = PAIR(a, b, 1, 5, 3, 7);
+    four cd_even = PAIR(c, d, 0, 4, 2, 6), cd_odd = PAIR(c, d, 1, 5, 3, 7);
+    four column[SQUARE] = {PAIR(ab_even, cd_even, 0, 1, 4, 5), PAIR(ab_odd, cd_odd, 0, 1, 4, 5),
+                           PAIR(ab_even, cd_even, 2, 3, 6, 7), PAIR(ab_odd, cd_odd, 2, 3, 6, 7)};
+    UNROLL
+    for (int i = 0; i < SQUARE; i++) memcpy(to + i * to_stride, &column[i], sizeof column[i]);
+}
+#else
+enum { SQUARE = VECTOR_BYTES / 8 };
+
+INLINE void turn_square(const double *from, ptrdiff_t from_stride, double *to, ptrdiff_t to_stride) {
+    for (ptrdiff_t r = 0; r < SQUARE; r++)
+        for (ptrdiff_t c = 0; c < SQUARE; c++) to[c * to_stride + r] = from[r * from_stride + c];
+}
+#endif
 
 /* Copy n_rows x n_columns numbers, rows becoming columns. */
 static void turn(const double *from, ptrdiff_t from_stride, ptrdiff_t n_rows, ptrdiff_t n_columns, double *to,
                  ptrdiff_t to_stride) {
-    ptrdiff_t whole_rows = n_rows - n_rows % LANES, whole_columns = n_columns - n_columns % LANES;
-    for (ptrdiff_t r = 0; r < whole_rows; r += LANES)
-        for (ptrdiff_t c = 0; c < whole_columns; c += LANES)
+    ptrdiff_t whole_rows = n_rows - n_rows % SQUARE, whole_columns = n_columns - n_columns % SQUARE;
+    for (ptrdiff_t r = 0; r < whole_rows; r += SQUARE)
+        for (ptrdiff_t c = 0; c < whole_columns; c += SQUARE)
             turn_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
     for (ptrdiff_t c = whole_columns; c < n_columns; c++)
         for (ptrdiff_t r = 0; r < whole_rows; r++) to[c * to_stride + r] = from[r * from_stride + c];

@@ -49,7 +49,9 @@ INLINE void sum_words_vecs(const struct words_job *job, struct block block, cons
 INLINE void sum_words_narrow(const struct words_job *job, struct block block, const int width) {
     const struct words *index = job->index;
     for (ptrdiff_t w = 0; w < index->n_words; w++) {
-        double sum[3] = {0.0}, *out = job->out + index->words[w] * block.n_classes + block.first;
+        double sum[3], *out = job->out + index->words[w] * block.n_classes + block.first;
+        UNROLL
+        for (int k = 0; k < width; k++) sum[k] = out[k];
         for (ptrdiff_t p = index->starts[w]; p < index->starts[w + 1]; p++) {
             const double *row = job->resp + index->rows[p] * block.n_classes + block.first;
             double x = index->counts ? (double)index->counts[p] : 1.0;
@@ -57,7 +59,7 @@ INLINE void sum_words_narrow(const struct words_job *job, struct block block, co
             for (int k = 0; k < width; k++) sum[k] += x * row[k];
         }
         UNROLL
-        for (int k = 0; k < width; k++) out[k] += sum[k];
+        for (int k = 0; k < width; k++) out[k] = sum[k];
     }
 }
 

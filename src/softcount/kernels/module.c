@@ -6,6 +6,10 @@
 #include <string.h>
 
 extern const struct level softcount_plain, softcount_baseline, softcount_avx2;
+extern struct level softcount_avx512;
+void softcount_fill_avx512(void);
+
+enum { MOST_LEVELS = 4 };
 
 const struct level *softcount_level = &softcount_plain;
 
@@ -14,6 +18,10 @@ static int list_levels(const struct level **levels) {
     int n = 0;
 #ifdef SOFTCOUNT_HAS_AVX2
     __builtin_cpu_init();
+#ifdef SOFTCOUNT_HAS_AVX512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
+        levels[n++] = &softcount_avx512;
+#endif
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels[n++] = &softcount_avx2;
 #endif
 #if defined(__GNUC__) || defined(__clang__)
@@ -24,7 +32,7 @@ static int list_levels(const struct level **levels) {
 }
 
 static PyObject *levels(PyObject *module, PyObject *none) {
-    const struct level *found[3];
+    const struct level *found[MOST_LEVELS];
     (void)module, (void)none;
     int n = list_levels(found);
     PyObject *names = PyTuple_New(n);
@@ -38,7 +46,7 @@ static PyObject *level(PyObject *module, PyObject *none) {
 }
 
 static PyObject *use_level(PyObject *module, PyObject *name) {
-    const struct level *found[3];
+    const struct level *found[MOST_LEVELS];
     (void)module;
     int n = list_levels(found);
     for (int i = 0; i < n; i++) {
@@ -76,7 +84,9 @@ static PyMethodDef functions[] = {
     FAST("gaussian_class_moments", wrap_gaussian_class_moments),
     FAST("gaussian_full_scores", wrap_full_scores),
     FAST("gaussian_full_moments", wrap_full_moments),
+    FAST("logistic_score", wrap_logistic_score),
     FAST("normalize_rows", wrap_normalize_rows),
+    FAST("number_range", wrap_number_range),
     {"new_vocabulary", wrap_new_vocabulary, METH_O, NULL},
     FAST("vocabulary_words", wrap_vocabulary_words),
     FAST("add_words", wrap_add_words),
@@ -86,8 +96,11 @@ static PyMethodDef functions[] = {
 };
 
 static int start(PyObject *module) {
-    const struct level *found[3];
+    const struct level *found[MOST_LEVELS];
     (void)module;
+#ifdef SOFTCOUNT_HAS_AVX512
+    softcount_fill_avx512();
+#endif
     list_levels(found);
     softcount_level = found[0];
     softcount_prepare_byte_lists();

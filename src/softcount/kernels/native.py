@@ -8,6 +8,7 @@ import numpy as np
 
 from softcount.kernels import _native
 from softcount.kernels.arrays import ClassCodes, FloatArray, IndexArray, NumberArray
+from softcount.kernels.number_range import NumberRange
 from softcount.kernels.word_index import WordIndex
 
 __all__ = [
@@ -27,7 +28,9 @@ __all__ = [
     "gaussian_full_scores",
     "gaussian_moments",
     "gaussian_scores",
+    "logistic_score",
     "normalize_rows",
+    "number_range",
 ]
 
 
@@ -171,6 +174,19 @@ def gaussian_full_moments(
     _native.gaussian_full_moments(_real(X), resp, center, weight_out, sum_out, scatter_out)
 
 
+def logistic_score(
+    X: FloatArray,
+    coef: FloatArray,
+    offset: FloatArray | None,
+    sign: FloatArray,
+    weight: FloatArray | None,
+    score: FloatArray,
+    log_likelihood: FloatArray,
+) -> None:
+    """Add score and log-likelihood of dense rows of two classes; see the fallback."""
+    _native.logistic_score(X, coef, offset, sign, weight, score, log_likelihood)
+
+
 def normalize_rows(
     scores: FloatArray,
     row_weight: FloatArray | None,
@@ -179,6 +195,11 @@ def normalize_rows(
 ) -> float:
     """Turn joint log-probabilities into weighted responsibilities, in place; see the fallback."""
     return _native.normalize_rows(scores, row_weight, fallback_log_prob, log_norm_out)
+
+
+def number_range(numbers: NumberArray) -> NumberRange:
+    """Return the least and the greatest number, the total, and whether any is missing; see the fallback."""
+    return NumberRange(*_native.number_range(_row_by_row(numbers)))
 
 
 def _row_by_row(X: NumberArray) -> NumberArray:

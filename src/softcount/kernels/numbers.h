@@ -33,14 +33,14 @@ static inline const double *as_doubles(const void *array, enum number type, ptrd
 }
 
 /* The same for column numbers, which fit 32 bits once they are checked. */
-static const int32_t *as_columns(const void *array, enum number type, ptrdiff_t start, ptrdiff_t n, int32_t *room) {
+static inline const int32_t *as_columns(const void *array, enum number type, ptrdiff_t start, ptrdiff_t n, int32_t *room) {
     if (type == I32) return (const int32_t *)array + start;
     const int64_t *source = (const int64_t *)array + start;
     for (ptrdiff_t i = 0; i < n; i++) room[i] = (int32_t)source[i];
     return room;
 }
 
-static ptrdiff_t integer_at(const void *array, enum number type, ptrdiff_t i) {
+static inline ptrdiff_t integer_at(const void *array, enum number type, ptrdiff_t i) {
     return type == I32 ? (ptrdiff_t)((const int32_t *)array)[i] : (ptrdiff_t)((const int64_t *)array)[i];
 }
 

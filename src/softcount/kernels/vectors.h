@@ -6,9 +6,9 @@
  *     vec a = load(p), b = load(q);     LANES consecutive doubles from memory, at any address
  *     store(r, a * b + splat(3.0));     the operation happens in every lane; splat repeats one number in all lanes
  *
- * The file that includes this one sets VECTOR_BYTES to the width of the registers it is compiled for: 32 with AVX2,
- * 16 with SSE2 or NEON (LANES is 4 or 2), and 8 for compilers without vector extensions, where a vec is one double
- * and the same source is plain C. Never set it wider than the registers: GCC then spills every vec to memory.
+ * The file that includes this one sets VECTOR_BYTES to the width of the registers it is compiled for: 64 with AVX-512,
+ * 32 with AVX2, 16 with SSE2 or NEON (LANES is 8, 4 or 2), and 8 for compilers without vector extensions, where a vec
+ * is one double and the same source is plain C. Never set it wider than the registers: GCC then spills every vec to memory.
  *
  * There is no `if` on a vec. A comparison gives a mask (`bits`: all ones in the lanes where it holds), and
  * choose(mask, a, b) picks each lane from a or b.
@@ -22,6 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if VECTOR_BYTES == 64
+#include <immintrin.h>
+#endif
 
 #define LANES ((ptrdiff_t)(VECTOR_BYTES / 8))
 
@@ -79,7 +82,9 @@ INLINE vec choose(bits mask, vec a, vec b) { return as_vec((mask & as_bits(a)) |
 
 /* a > b ? a : b in each lane, so that the answer is b where one of them is NaN. */
 INLINE vec maximum(vec a, vec b) {
-#if VECTOR_BYTES == 32
+#if VECTOR_BYTES == 64
+    return _mm512_max_pd(a, b);
+#elif VECTOR_BYTES == 32
     return __builtin_ia32_maxpd256(a, b);
 #elif VECTOR_BYTES == 16 && defined(__SSE2__)
     return __builtin_ia32_maxpd(a, b);
@@ -90,7 +95,9 @@ INLINE vec maximum(vec a, vec b) {
 
 /* Bit i of the answer says whether the mask holds in lane i. */
 INLINE unsigned lane_mask(bits mask) {
-#if VECTOR_BYTES == 32
+#if VECTOR_BYTES == 64
+    return _mm512_movepi64_mask((__m512i)mask);
+#elif VECTOR_BYTES == 32
     return (unsigned)__builtin_ia32_movmskpd256(as_vec(mask));
 #elif VECTOR_BYTES == 16 && defined(__SSE2__)
     return (unsigned)__builtin_ia32_movmskpd(as_vec(mask));
@@ -115,8 +122,10 @@ INLINE double sum_lanes(vec v) {
     return v;
 #elif VECTOR_BYTES == 16
     return v[0] + v[1];
-#else
+#elif VECTOR_BYTES == 32
     return (v[0] + v[2]) + (v[1] + v[3]);
+#else
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 #endif
 }
 

@@ -157,3 +157,17 @@ WRAPPER(wrap_dense_class_counts) {
     expect_done(&call, answer, &x, NULL);
     return call_end(&call);
 }
+
+/* The answer is (least, greatest, total, whether any is missing). */
+WRAPPER(wrap_number_range) {
+    struct call call;
+    struct range range = {0};
+    (void)module;
+    if (!call_begin(&call, "number_range", args, n_args, 1)) return NULL;
+    struct array *numbers = take(&call, "numbers", ANY_NUMBER, 1, READ);
+    if (!call.failed)
+        WITHOUT_GIL(softcount_level->number_range(numbers->data, numbers->type, numbers->shape[0], &range))
+    PyObject *none = call_end(&call);
+    if (!none) return none;
+    return Py_BuildValue("dddN", range.least, range.greatest, range.total, PyBool_FromLong(range.has_missing));
+}

@@ -107,7 +107,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         content = rebuild(document.get("content"), arrays, make_object, class_of)
         if not isinstance(content, dict):
             raise InputError(f"{os.fspath(path)!r} holds no estimator.")
-        return check_sound(_completed(make_object(name, content)))
+        # Numbers that no fit gives are for check_sound to judge; what they lead to on the way there says nothing.
+        with np.errstate(all="ignore"):
+            return check_sound(_completed(make_object(name, content)))
     except InputError:
         raise
     except _FAULTS as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -24,98 +24,96 @@ OTHER_ESTIMATORS = {
 }
 
 
+#: What fitted estimators are made of: modules of softcount, and the classes of each that a file may hold.
+VALUES = {
+    "core.calibration": ("Calibration",),
+    "core.classification": ("Classification",),
+    "core.counts": ("Counts",),
+    "core.glm.families.binomial": ("BinomialFamily", "QuasiBinomialFamily"),
+    "core.glm.families.gamma": ("GammaFamily",),
+    "core.glm.families.gaussian": ("GaussianFamily",),
+    "core.glm.families.inverse_gaussian": ("InverseGaussianFamily",),
+    "core.glm.families.negative_binomial": ("NegativeBinomialFamily",),
+    "core.glm.families.poisson": ("PoissonFamily", "QuasiPoissonFamily"),
+    "core.glm.families.tweedie": ("TweedieFamily",),
+    "core.glm.links": ("Cauchit", "CLogLog", "Identity", "Inverse", "Log", "Logit", "LogLog", "Power", "Probit"),
+    "core.glm.model": ("GLMParams",),
+    "core.goodness": ("Goodness",),
+    "core.iterate": ("Step",),
+    "core.logistic.gradient": ("Momentum",),
+    "core.logistic.model": ("LogisticState",),
+    "core.logistic.quasi_newton": ("Memory", "Pair"),
+    "core.membership": ("Membership", "MembershipCounts"),
+    "core.mixture": ("MixtureModel", "MixtureParams"),
+    "core.orthogonal": ("TriangularFactor",),
+    "core.verdict": ("Verdict",),
+    "estimators._columns": ("ColumnPlan", "TablePlan"),
+    "estimators.glm.design": ("DesignColumn", "DesignFactor", "FormulaDesign"),
+    "estimators.glm.formula": ("FormulaFit",),
+    "estimators.latent_class.covariates": ("Covariates",),
+    "estimators.table.evaluation": ("Evaluation", "Reliability"),
+    "estimators.table.settings": ("Setting",),
+    "estimators.table.text": ("TextCounter", "TextOptions", "Vocabulary"),
+    "estimators.table.treatment": ("Treatment",),
+    "families.bernoulli": ("Bernoulli",),
+    "families.beta": ("Beta",),
+    "families.categorical": ("Categorical",),
+    "families.columns": ("PseudoCounts",),
+    "families.count_priors": ("Beta", "Dirichlet", "Gamma"),
+    "families.dirichlet": ("Dirichlet",),
+    "families.exponential": ("Exponential",),
+    "families.gamma": ("Gamma",),
+    "families.gaussian": ("Gaussian",),
+    "families.gaussian_full": ("MultivariateGaussian",),
+    "families.geometric": ("Geometric",),
+    "families.inverse_gaussian": ("InverseGaussian",),
+    "families.moment_prior": ("MomentPrior",),
+    "families.multinomial": ("Multinomial", "SeenWords"),
+    "families.negative_binomial": ("FailureCounts", "NegativeBinomial"),
+    "families.normal_priors": ("NormalInverseGamma", "NormalInverseWishart"),
+    "families.poisson": ("Poisson",),
+    "families.statistics": ("Moments", "Sums"),
+    "families.von_mises": ("VonMises",),
+    "inputs.roles": ("ColumnRole",),
+}
+#: Some priors, families of linear models and links share their names with distributions.
+PREFIXES = {
+    "families.count_priors": "prior.",
+    "families.normal_priors": "prior.",
+    "core.glm.families": "glm.",
+    "core.glm.links": "link.",
+}
+
+
 @cache
-def value_classes() -> dict[str, type]:
-    """What fitted estimators are made of, by the name it has in files."""
-    from softcount.core.calibration import Calibration
-    from softcount.core.classification import Classification
-    from softcount.core.counts import Counts
-    from softcount.core.glm import families as glm_families
-    from softcount.core.glm import links
-    from softcount.core.glm.model import GLMParams
-    from softcount.core.goodness import Goodness
-    from softcount.core.iterate import Step
-    from softcount.core.logistic.gradient import Momentum
-    from softcount.core.logistic.model import LogisticState
-    from softcount.core.logistic.quasi_newton import Memory, Pair
-    from softcount.core.membership import Membership, MembershipCounts
-    from softcount.core.mixture import MixtureModel, MixtureParams
-    from softcount.core.orthogonal import TriangularFactor
-    from softcount.core.verdict import Verdict
-    from softcount.estimators._columns import ColumnPlan, TablePlan
-    from softcount.estimators.glm.design import DesignColumn, DesignFactor, FormulaDesign
-    from softcount.estimators.glm.formula import FormulaFit
-    from softcount.estimators.latent_class.covariates import Covariates
-    from softcount.estimators.table.evaluation import Evaluation, Reliability
-    from softcount.estimators.table.settings import Setting
-    from softcount.estimators.table.text import TextCounter, TextOptions, Vocabulary
-    from softcount.estimators.table.treatment import Treatment
-    from softcount.families import FAMILIES, priors
-    from softcount.families.columns import ColumnFamily
-    from softcount.families.statistics import Moments, Sums
-    from softcount.inputs.roles import ColumnRole
-
-    plain = [
-        Calibration,
-        Classification,
-        ColumnPlan,
-        ColumnRole,
-        Counts,
-        Covariates,
-        DesignColumn,
-        DesignFactor,
-        Evaluation,
-        FormulaDesign,
-        FormulaFit,
-        GLMParams,
-        Goodness,
-        LogisticState,
-        Memory,
-        Membership,
-        MembershipCounts,
-        MixtureModel,
-        MixtureParams,
-        Moments,
-        Momentum,
-        Pair,
-        priors.MomentPrior,
-        priors.PseudoCounts,
-        Reliability,
-        Setting,
-        Step,
-        Sums,
-        TablePlan,
-        TextCounter,
-        TextOptions,
-        Treatment,
-        TriangularFactor,
-        Verdict,
-        Vocabulary,
-    ]
-    found: dict[str, type] = {cls.__name__: cls for cls in plain}
-    # The families users name, and those that estimators use beside them.
-    found.update({cls.__name__: cls for cls in (*own_subclasses(ColumnFamily), *FAMILIES.values())})
-    # Some priors, families of linear models and links share their names with distributions.
-    densities = (priors.Beta, priors.Dirichlet, priors.Gamma, priors.NormalInverseGamma, priors.NormalInverseWishart)
-    found.update({f"prior.{cls.__name__}": cls for cls in densities})
-    found.update({f"glm.{cls.__name__}": cls for cls in glm_families.FAMILIES.values()})
-    found.update({f"link.{cls.__name__}": cls for cls in map(type, links.LINKS.values())})
+def value_names() -> dict[str, tuple[str, str]]:
+    """Module and name of every class in :data:`VALUES`, by the name it has in files."""
+    found = {}
+    for module, names in VALUES.items():
+        prefix = PREFIXES.get(module) or PREFIXES.get(module.rpartition(".")[0], "")
+        found.update({prefix + name: (f"softcount.{module}", name) for name in names})
     return found
 
 
-def own_subclasses(cls: type[Any]) -> list[type[Any]]:
-    """Subclasses that softcount itself defines, at any depth, and that can be made."""
-    found: list[type[Any]] = []
-    for child in cls.__subclasses__():
-        if child.__module__.startswith("softcount.") and not inspect.isabstract(child):
-            found.append(child)
-        found.extend(own_subclasses(child))
-    return found
+class _NamesOfClasses(Mapping[type, str]):
+    """Names in files by class; no module is imported to look one up."""
+
+    def __init__(self) -> None:
+        self._names = {place: name for name, place in value_names().items()}
+
+    def __getitem__(self, cls: type) -> str:
+        return self._names[cls.__module__, cls.__name__]
+
+    def __iter__(self) -> Iterator[type]:
+        return map(class_of, self._names.values())
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
-def names_of_classes() -> dict[type, str]:
+def names_of_classes() -> Mapping[type, str]:
     """Names in files by class."""
-    return {cls: name for name, cls in value_classes().items()}
+    return _NamesOfClasses()
 
 
 def skip_field(cls: type, field: str) -> bool:
@@ -131,12 +129,13 @@ def class_of(name: str) -> type:
     """A registered class."""
     if name in estimator_names():
         return estimator_class(name)
-    found = value_classes().get(name)
-    if found is None:
+    place = value_names().get(name)
+    if place is None:
         raise InputError(
             f"The model file holds a {name!r}, which this version of softcount does not know. It may come from a newer "
             "version: upgrade softcount."
         )
+    found: type = getattr(import_module(place[0]), place[1])
     return found
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softcount.report.data import Class, ClassEvidence, Column, Feature, Quality, Report, Row
-from softcount.report.wording import counted, percent, printable, shortened, table_lines
+from softcount.report.wording import counted, feature_shortened, percent, printable, shortened, table_lines
 
 __all__ = [
     "class_lines",
     "column_lines",
     "confusion_lines",
     "evidence_lines",
+    "next_lines",
     "quality_lines",
     "render_text",
     "suspect_lines",
@@ -102,7 +103,7 @@ def evidence_lines(evidence: Sequence[ClassEvidence], most: int) -> list[str]:
 
 
 def _evidence_name(feature: Feature) -> str:
-    return shortened(feature.name, 30) + (" (less)" if feature.score < 0.0 else "")
+    return feature_shortened(feature.name, 30) + (" (less)" if feature.score < 0.0 else "")
 
 
 def suspect_lines(report: Report, most: int) -> list[str]:
@@ -112,6 +113,12 @@ def suspect_lines(report: Report, most: int) -> list[str]:
         f"{row.where}: labeled {row.label!r}, but {row.predicted!r} with probability {row.probability:.3f}"
         for row in rows[:most]
     ]
+
+
+def next_lines(report: Report, most: int) -> list[str]:
+    """Rows to label next, the most useful first."""
+    rows = () if report.next is None else report.next.rows
+    return [f"{row.where}: {' | '.join(shortened(cell.text, 56) for cell in row.cells[:2])}" for row in rows[:most]]
 
 
 def _class_table(classes: Sequence[Class]) -> list[str]:

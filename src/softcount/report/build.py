@@ -60,6 +60,7 @@ def report_training(
     *,
     notes: Sequence[str] = (),
     seed: int = 0,
+    whole: tuple[int, Mapping[str, int]] | None = None,
 ) -> Report:
     """What training found.
 
@@ -75,9 +76,14 @@ def report_training(
         Warnings of the fit.
     seed : int
         Of the random choice of rows to label next.
+    whole : tuple, optional
+        Where the table is a part of a larger one: the rows of that, and how often each label occurs in it.
     """
     names = [str(name) for name in model.classes_]
     counts = Counter(label for label in labels if label is not None)
+    n_rows = table.n_rows
+    if whole is not None:
+        n_rows, counts = whole[0], Counter(whole[1])
     top = model.top_features(LIMITS.features)
     picker = row_picker(model, top)
     answers, found = getattr(model, "held_out_", None), model.evaluation_
@@ -101,13 +107,13 @@ def report_training(
     report = _described(model, origin, "train", quality, top)
     report = replace(
         report,
-        n_rows=table.n_rows,
+        n_rows=n_rows,
         n_labeled=n_labeled,
         classes=describe_classes(names, counts, found, shares),
         least_sure=None if answers is None else picker.least_sure(table, answers),
         suspects=None if answers is None else picker.suspects(table, answers, n_labeled),
         next=None if following is None else following.rows,
-        unlabeled=_unlabeled(model, int(unlabeled_rows.size)),
+        unlabeled=_unlabeled(model, n_rows - n_labeled),
         columns=describe_columns(model.treatment_.roles, missing),
         warnings=tuple(shown(text, LIMITS.sentence) for text in warnings[: LIMITS.warnings]),
     )

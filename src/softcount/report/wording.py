@@ -6,7 +6,17 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 
-__all__ = ["command_line", "counted", "listed", "percent", "printable", "shortened", "shown", "table_lines"]
+__all__ = [
+    "command_line",
+    "counted",
+    "feature_shortened",
+    "listed",
+    "percent",
+    "printable",
+    "shortened",
+    "shown",
+    "table_lines",
+]
 
 # Escape sequences of terminals begin with these; they also hide text (bidirectional overrides).
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]")
@@ -37,6 +47,27 @@ def shortened(text: object, width: int) -> str:
     """One printable line of at most ``width`` characters."""
     line = printable(" ".join(str(text).split()))
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def feature_shortened(name: object, width: int) -> str:
+    """A feature's name of at most ``width`` characters; of ``column=value`` it is the column that is cut.
+
+    Parameters
+    ----------
+    name : object
+    width : int
+
+    Examples
+    --------
+    >>> feature_shortened("adoption-of-the-budget-resolution=n", 20)
+    'adoption-of-the-b…=n'
+    """
+    line = printable(" ".join(str(name).split()))
+    column, mark, value = line.rpartition("=")
+    room = width - len(value) - 2
+    if len(line) <= width or not mark or room < width // 3:
+        return shortened(line, width)
+    return f"{column[:room].rstrip()}…={value}"
 
 
 def percent(share: float) -> str:

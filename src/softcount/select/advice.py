@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from softcount.select.candidate import CRITERIA, Candidate
 
-__all__ = ["advise"]
+__all__ = ["advise", "single_starts"]
 
 #: Differences of BIC below these are weak, positive and strong evidence (Raftery, 1995).
 WEAK, POSITIVE = 2.0, 6.0
@@ -37,6 +37,17 @@ def advise(candidates: Sequence[Candidate], criterion: str) -> tuple[int, str]:
                 f"{'; '.join(flaws[candidate.n_components])}."
             )
     return best.n_components, " ".join(word for word in words if word)
+
+
+def single_starts(candidates: Sequence[Candidate]) -> str:
+    """A caution about sizes that were fitted from one start, whose maximum need not be the highest."""
+    single = [str(c.n_components) for c in candidates if c.n_components > 1 and c.n_starts == 1]
+    if not single:
+        return ""
+    return (
+        f" Caution: with {_listed(single)} components there was one start, which may have ended below the maximum; "
+        "raise n_init, or use GaussianMixture(thorough=True)."
+    )
 
 
 def _flaws(candidate: Candidate) -> list[str]:

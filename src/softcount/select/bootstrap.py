@@ -94,6 +94,10 @@ class _Refit:
         plan = Plan(init=VARIED, n_init=self.n_init, n_final=max(1, self.n_init // 4), seed=stream)
         return max(0.0, 2.0 * (self._fit(self.large, drawn, plan) - null))
 
+    def carried_on(self, model: MixtureModel, params: MixtureParams, rows: Chunks) -> float:
+        """Log-likelihood of a fit that goes on until it has converged as those of the samples do."""
+        return self._fit(model, rows, Plan(init=params))
+
     def _fit(self, model: MixtureModel, rows: Chunks, plan: Plan) -> float:
         stopping = Stopping(self.max_iter, TOLERANCE, scale=1.0)
         plan = replace(plan, stopping=stopping, accelerate=True, merge_rows=None)
@@ -121,7 +125,7 @@ def bootstrap_test(
     Parameters
     ----------
     smaller, larger : fitted mixtures of the same kind
-        Fitted to ``X`` without labels.
+        Fitted to ``X`` without labels; where they stopped early they are run on until they have converged.
     X : table
         The rows both were fitted to.
     sample_weight : array-like of shape (n_samples,), optional
@@ -156,7 +160,6 @@ def bootstrap_test(
     counts = (smaller.model_.n_components, larger.model_.n_components)
     if counts[0] >= counts[1]:
         raise InputError(f"The mixtures have {counts[0]} and {counts[1]} components; give the smaller one first.")
-    found = [marginal_log_likelihood(m.model_, m.params_, chunks) for m in (smaller, larger)]
     work = _Refit(
         smaller.model_,
         smaller.params_,
@@ -165,6 +168,8 @@ def bootstrap_test(
         max(int(larger.max_iter), FEWEST_ITERATIONS),
         n_init,
     )
+    # Fits that stopped earlier than those of the samples would count against the larger model.
+    found = [work.carried_on(m.model_, m.params_, chunks) for m in (smaller, larger)]
     streams = np.random.default_rng(seed_of(random_state)).spawn(n_samples)
     statistics = []
     for statistic in _spread(work, streams, resolve_n_jobs(n_jobs)):

@@ -17,7 +17,7 @@ from softcount._errors import InputError
 from softcount._optional import need
 from softcount.core.execute import resolve_n_jobs
 from softcount.estimators.mixture._base import BaseMixture
-from softcount.select.advice import advise
+from softcount.select.advice import advise, single_starts
 from softcount.select.bootstrap import BootstrapTest, bootstrap_test
 from softcount.select.candidate import CRITERIA, Candidate, candidate_of
 
@@ -199,6 +199,8 @@ def how_many(
     p_values = {test.n_components[1]: test.p_value for test in tests}
     found = tuple(candidate_of(models[k], p_values.get(k)) for k in sizes)
     best, words = advise(found, criterion)
+    # With labels one start is all there is to try.
+    words += single_starts(found) if y is None else ""
     return Selection(found, models, criterion, best, words, tuple(tests))
 
 

@@ -39,6 +39,15 @@ def test_every_solver_reaches_the_same_optimum_with_absolute_values(solver, n_cl
     np.testing.assert_allclose(found.coef, reference.coef, atol=1e-6)
 
 
+def test_the_direction_that_gradients_hardly_see_is_found_as_well():
+    X, y = make_rows(n_rows=400)
+    X[:, 1] = X[:, 0] + 1e-4 * X[:, 1]
+    data = make_data(X, y)
+    found, reference = fit(data, "gradient", l1=20.0), fit(data, "newton", l1=20.0)
+    assert found.converged
+    np.testing.assert_allclose(found.coef, reference.coef, atol=1e-6)
+
+
 @pytest.mark.parametrize("solver", SMOOTH)
 def test_the_objective_never_falls(solver):
     X, y = make_rows(n_rows=300, n_classes=3, seed=5)

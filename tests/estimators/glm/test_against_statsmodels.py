@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import statsmodels.api as sm
 
 from softcount.core.glm.families import resolve_family
@@ -168,6 +169,46 @@ def test_sandwich_errors_agree_for_canonical_links(family, link):
     robust = theirs.model.fit(tol=1e-14, cov_type="HC0")
     ours = GLM(family, link, covariance="sandwich", tol=1e-13).fit(x, y)
     np.testing.assert_allclose(all_errors(ours), robust.bse, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
+def test_robust_errors_of_least_squares_agree(kind):
+    x, y = data_for("gaussian", "identity", 40)
+    theirs = sm.OLS(y, sm.add_constant(x)).fit(cov_type=kind)
+    ours = GLM(covariance=kind).fit(x, y)
+    np.testing.assert_allclose(all_errors(ours), theirs.bse, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("family", "link"), PAIRS)
+@pytest.mark.parametrize(("kind", "power"), [("HC0", 0.0), ("HC1", 0.0), ("HC2", 0.5), ("HC3", 1.0)])
+def test_robust_errors_are_their_formula_with_the_leverages_of_statsmodels(family, link, kind, power):
+    x, y = data_for(family, link, 60)
+    theirs = statsmodels_fit(family, link, x, y)
+    columns = sm.add_constant(x)
+    slope, variance = 1.0 / theirs.family.link.deriv(theirs.mu), theirs.family.variance(theirs.mu)
+    bread = np.linalg.inv(columns.T @ (columns * (slope**2 / variance)[:, None]))
+    leverage = theirs.get_influence(observed=False).hat_matrix_diag
+    scores = columns * (slope * (y - theirs.mu) / variance / (1.0 - leverage) ** power)[:, None]
+    expected = bread @ scores.T @ scores @ bread * (60 / (60 - columns.shape[1]) if kind == "HC1" else 1.0)
+    parameters = {"theta": THETA} if family == "negative_binomial" else {"power": POWER}
+    ours = GLM(family, link_of(link), covariance=kind, tol=1e-13, **parameters).fit(x, y)
+    np.testing.assert_allclose(all_errors(ours), np.sqrt(np.diag(expected)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC2", "HC3"])
+def test_robust_errors_of_sparse_rows_are_those_of_dense_ones(kind):
+    x = sp.random_array((20_000, 60), density=0.02, format="csr", rng=np.random.default_rng(0))
+    y = np.random.default_rng(1).poisson(np.exp(0.5 * x[:, [0]].toarray()[:, 0]))
+    sparse, dense = (GLM("poisson", covariance=kind).fit(table, y) for table in (x, x.toarray()))
+    np.testing.assert_allclose(all_errors(sparse), all_errors(dense), rtol=1e-9)
+
+
+def test_a_row_that_determines_a_coefficient_alone_adds_nothing_to_robust_errors():
+    x, y = data_for("gaussian", "identity", 40)
+    alone = np.column_stack([x, np.arange(40) == 7])
+    ours, rest = GLM(covariance="HC3").fit(alone, y), np.arange(40) != 7
+    without = GLM(covariance="HC3").fit(x[rest], y[rest])
+    np.testing.assert_allclose(ours.standard_errors_[:-1], without.standard_errors_, rtol=1e-8)
 
 
 def test_counts_out_of_n_agree():

@@ -26,7 +26,7 @@ def facts(model):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("covariance", ["model", "sandwich"])
+@pytest.mark.parametrize("covariance", ["model", "sandwich", "HC1", "HC3"])
 @given(counts=st.lists(st.integers(0, 3), min_size=60, max_size=60).filter(lambda c: sum(v > 0 for v in c) > 30))
 def test_a_frequency_weight_of_k_equals_k_copies_in_estimates_errors_and_criteria(family, covariance, counts):
     x, y = data_for(family, 60, 3)

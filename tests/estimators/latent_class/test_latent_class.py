@@ -1,11 +1,15 @@
 """LatentClass speaks its field's words: items, classes, chi-squared statistics with refusals, residuals, tables."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2
+from sklearn.exceptions import NotFittedError
 
+import softcount
 from softcount import LatentClass
 from tests.reference.published_tables import CARCINOMA, CHEATING, all_rows
 
@@ -118,9 +122,10 @@ def test_p_values_of_true_models_are_spread_evenly():
     [
         (draw_answers(60, 0, n_items=7), {}, "too sparse"),
         (draw_answers(60, 0, n_items=30), {}, "rows in 1.074e"),
-        (draw_answers(500, 0, n_items=3), {"n_components": 2}, "not identified"),
+        (draw_answers(500, 0, n_items=3), {"n_components": 2}, "(df = 0), so it cannot be tested"),
+        (draw_answers(500, 0, n_items=3), {"n_components": 3}, "(df = -4), so it is not identified"),
     ],
-    ids=["few-rows", "too-many-cells", "no-degrees-of-freedom"],
+    ids=["few-rows", "too-many-cells", "no-degrees-of-freedom", "more-parameters-than-cells"],
 )
 def test_p_values_are_refused_with_the_reason(rows, options, reason):
     model = LatentClass(**{"n_components": 2, "random_state": 0, **options}).fit(rows)
@@ -223,3 +228,73 @@ def test_one_expected_count_below_one_refuses_p_values_however_full_the_other_ce
     assert found.p_g2 is None
     assert "4 % of the expected counts are below 5" in found.reasons[0]
     assert "the smallest is 0.8" in found.reasons[0]
+
+
+def test_more_parameters_than_free_cells_are_warned_about():
+    answers = draw_answers(500, 0, n_items=3)
+    with pytest.warns(UserWarning, match="11 parameters, but the table has only 7 free cells, so it is not identified"):
+        LatentClass(3, random_state=0).fit(answers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LatentClass(2, random_state=0).fit(answers)
+
+
+def test_an_item_that_names_the_rows_is_pointed_out():
+    answers = pd.DataFrame(draw_answers(200, 0, n_items=5), columns=list("abcde"))
+    answers["person"] = [f"p{i}" for i in range(200)]
+    with pytest.warns(UserWarning, match="'person' has 200 different values in 200 rows"):
+        LatentClass(2, random_state=0).fit(answers)
+
+
+def test_classes_can_be_named_and_the_names_are_shown_and_saved(cheating, tmp_path):
+    frame = cheating[0]
+    model = LatentClass(2, random_state=0).fit(frame)
+    assert model.name_components(["honest", "cheats"]) is model
+    assert model.posterior(frame).columns.tolist() == ["P(class honest)", "P(class cheats)", "class"]
+    assert model.item_probabilities().columns.tolist() == ["honest", "cheats"]
+    assert model.classification_.frame().index.tolist() == ["honest", "cheats"]
+    assert "    honest      cheats" in model.summary()
+    assert set(model.predict(frame)) == {0, 1}
+    path = tmp_path / "model.softcount"
+    model.save(path)
+    assert softcount.load(path).component_names_.tolist() == ["honest", "cheats"]
+    for wrong in (["one"], ["same", "same"], "ab"):
+        with pytest.raises(ValueError, match="2 different names"):
+            model.name_components(wrong)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_values_come_in_the_order_that_their_categories_state(ordered):
+    scale = ["never", "rarely", "often", "always"]
+    words = np.array(scale)[np.random.default_rng(0).integers(0, 3, (120, 4))]
+    plain = pd.DataFrame(words, columns=list("abcd"))
+    stated = plain.apply(lambda column: pd.Categorical(column, categories=scale, ordered=ordered))
+    model = LatentClass(2, random_state=0).fit(stated)
+    # Those that occur, in their order; the texts alone are sorted.
+    assert model.item_values_["a"] == ["never", "rarely", "often"]
+    other = LatentClass(2, random_state=0).fit(plain)
+    assert other.item_values_["a"] == ["never", "often", "rarely"]
+    assert model.log_likelihood_ == pytest.approx(other.log_likelihood_, rel=1e-9)
+    np.testing.assert_allclose(model.predict_proba(stated), model.predict_proba(plain))
+    regression = LatentClass(2, covariates="a", random_state=0).fit(stated)
+    assert regression.coefficient_names_ == ["(intercept)", "a=rarely", "a=often"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda m, X: m.goodness_of_fit(X),
+        lambda m, X: m.bivariate_residuals(X),
+        lambda m, X: m.predicted_counts(X),
+        lambda m, X: m.item_probabilities(),
+        lambda m, X: m.posterior(X),
+        lambda m, X: m.summary(),
+        lambda m, X: m.frame(),
+        lambda m, X: m.criteria(),
+        lambda m, X: m.standard_errors(X),
+        lambda m, X: m.name_components([1, 2]),
+    ],
+)
+def test_every_question_needs_a_fit_and_says_so(question, cheating):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        question(LatentClass(2), cheating[0])

@@ -127,6 +127,19 @@ def test_extreme_units_change_the_units_of_the_answer_alone(scale):
     np.testing.assert_allclose(scaled.predict_proba(X * scale), plain.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("value", [1e200, 1.7e308])
+def test_a_single_huge_cell_is_found_wherever_it_is(layout, value):
+    X, y = make_classification(n_rows=5000, n_columns=2)
+    X[37, 1] = X[38, 1] = value
+    y[37], y[38] = 0, 1
+    without = LogisticRegression().fit(X[:, :1], y)
+    model = LogisticRegression().fit(layout(X), y)
+    assert model.converged_
+    assert model.coef_[0, 0] == pytest.approx(without.coef_[0, 0], rel=0.05)
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
 def test_a_column_far_from_zero_loses_no_digits():
     X, y = make_classification(n_rows=300, n_columns=2)
     plain, far = LogisticRegression(C=np.inf).fit(X, y), LogisticRegression(C=np.inf).fit(X + np.array([1e7, -1e6]), y)

@@ -177,3 +177,20 @@ def test_repeated_rows_are_clustered_as_well_as_the_rival_clusters_them(covarian
     weighted.fit(distinct, sample_weight=counts)
     assert_allclose(weighted.covariances_, own.covariances_, rtol=1e-9)
     assert_allclose(weighted.weights_, own.weights_, rtol=1e-9)
+
+
+def test_a_thorough_search_keeps_to_its_limits_and_starts_where_it_is_told(tables):
+    X = tables["blobs"]
+    found = GaussianMixture(3, thorough=True, random_state=0).fit(X)
+    assert (found.n_starts_, found.converged_) == (20, True)
+    assert found.n_finished_starts_ >= 5
+    assert found.n_best_starts_ >= 2
+    assert found.log_likelihood_ > GaussianMixture(3, random_state=0).fit(X).log_likelihood_
+    assert GaussianMixture(3, thorough=True, n_init=30, n_final=6, random_state=0).fit(X).n_finished_starts_ == 6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert GaussianMixture(3, thorough=True, tol=0.0, max_iter=4, random_state=0).fit(X).n_iter_ == 4
+    given = {"weights_init": found.weights_, "means_init": found.means_, "precisions_init": found.precisions_}
+    again = GaussianMixture(3, thorough=True, **given).fit(X)
+    assert again.n_starts_ == 1
+    assert_allclose(again.means_, found.means_, rtol=1e-5)

@@ -47,6 +47,18 @@ def test_the_number_of_starts_that_reached_the_best_value_is_counted():
     assert "7 run to the end" in model.summary()
 
 
+@pytest.mark.parametrize("max_iter", [0, 4, 15, 40])
+def test_no_start_takes_more_iterations_than_allowed_and_without_a_tolerance_all_of_them(max_iter):
+    rows = all_rows(CARCINOMA)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = LatentClass(3, tol=0.0, max_iter=max_iter, random_state=0).fit(rows)
+        early = LatentClass(3, max_iter=max_iter, random_state=0).fit(rows)
+    assert exact.n_iter_ == max_iter
+    assert [step.iteration for step in exact.history_] == list(range(max_iter + 1))
+    assert early.n_iter_ <= max_iter
+
+
 def test_a_maximum_reached_once_is_warned_about():
     rng = np.random.default_rng(0)
     noise = rng.integers(0, 3, (60, 8))

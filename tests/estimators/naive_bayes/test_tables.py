@@ -1,5 +1,6 @@
 """Rows in every container and layout that holds numbers."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
+from softcount import NaiveBayes
 from tests.estimators.naive_bayes.cases import ALL, BERNOULLI, GENERATIVE, MULTINOMIAL, Case
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -162,3 +164,14 @@ def test_names_of_columns_appear_in_what_is_told(case: Case, container: str) -> 
     assert told
     assert told <= set(NAMES)
     assert model.contributions(rows, 1, 0).feature_names == NAMES
+
+
+def test_a_column_with_a_value_of_its_own_in_every_row_is_pointed_out() -> None:
+    rows = [[f"message number {i}", "ab"[i % 2]] for i in range(40)]
+    y = ["spam", "ham"] * 20
+    with pytest.warns(UserWarning, match="Column 'x0' has 40 different values in 40 rows.*CountVectorizer"):
+        NaiveBayes().fit(rows, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NaiveBayes(families={"x0": "categorical"}).fit(rows, y)
+        NaiveBayes().fit([row[1:] for row in rows], y)

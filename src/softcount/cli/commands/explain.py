@@ -37,7 +37,7 @@ def command(model: str, data: str, **options: Any) -> int:
     """
     from softcount.cli.models import load_table_classifier
     from softcount.cli.readers import open_source
-    from softcount.cli.wording import did_you_mean, shortened, table_lines
+    from softcount.cli.wording import did_you_mean, feature_shortened, shortened, table_lines
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     classifier = load_table_classifier(model)
@@ -72,7 +72,7 @@ def command(model: str, data: str, **options: Any) -> int:
     for name, cells in piece.columns.items():
         console.line(f"  {shortened(name, 20)}: {shortened('' if cells[0] is None else cells[0], 56)}")
     console.line()
-    rows = [(shortened(name, 40), f"{score:+.2f}") for name, score in top]
+    rows = [(feature_shortened(name, 40), f"{score:+.2f}") for name, score in top]
     rows += [("everything else", f"{rest:+.2f}"), ("how common the classes are", f"{baseline:+.2f}")]
     rows.append(("together", f"{total:+.2f}"))
     for line in table_lines((f"for {names[order[0]]}, against {other}", "evidence"), rows):

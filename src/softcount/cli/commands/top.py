@@ -25,7 +25,7 @@ def command(model: str, **options: Any) -> int:
     The score is the feature's share of the divergence of the class from the other classes, in nats.
     """
     from softcount.cli.models import load_model, load_table_classifier
-    from softcount.cli.wording import shortened, table_lines
+    from softcount.cli.wording import feature_shortened, shortened, table_lines
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     estimator = load_model(model)
@@ -39,7 +39,7 @@ def command(model: str, **options: Any) -> int:
     for index, (name, top) in enumerate(found.items()):
         if index:
             console.line()
-        rows = [(shortened(feature, 48), f"{score:.4f}") for feature, score in top]
+        rows = [(feature_shortened(feature, 48), f"{score:.4f}") for feature, score in top]
         for line in table_lines((shortened(name, 48), "score"), rows):
             console.line(line)
     return ExitCode.OK

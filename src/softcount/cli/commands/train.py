@@ -11,18 +11,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options, read_roles, role_options, tab, with_options
+from softcount.cli.options import (
+    checkpoint_options,
+    checkpointed,
+    data_options,
+    match_columns,
+    output_options,
+    read_roles,
+    role_options,
+    tab,
+    with_options,
+)
 from softcount.cli.outcomes import ExitCode, UsageError
 from softcount.cli.reporting import report_option
 
 if TYPE_CHECKING:
     from softcount.cli.settings import TrainSettings
+    from softcount.cli.streaming import StreamedTable
     from softcount.cli.training import LabeledTable
     from softcount.report.data import Report
 
 __all__ = ["command"]
 
 SHOWN_SUSPECTS = 5
+SHOWN_NEXT = 3
 
 _model_options = with_options(
     click.option("--config", metavar="FILE", help="TOML file with any of these settings."),
@@ -52,6 +64,11 @@ _model_options = with_options(
 @_model_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of random choices.")
 @click.option("--jobs", type=click.IntRange(1), help="Threads. [default: all cores]")
+@click.option(
+    "--in-pieces/--at-once", default=None, help="Read DATA piece by piece, pass after pass. [default: if it is large]"
+)
+@click.option("--dask", metavar="ADDRESS", help="Let the Dask cluster there read and count; local makes one here.")
+@checkpoint_options
 @click.option("--strict", is_flag=True, help="Exit with 4 if the fit has not converged.")
 @report_option("like the model, ending in .report.html")
 @click.option("--no-report", is_flag=True, help="Write no report.")
@@ -67,7 +84,8 @@ def command(context: click.Context, /, data: tuple[str, ...], **options: Any) ->
     from softcount.cli.export import check_place
     from softcount.cli.models import sha256_of
     from softcount.cli.reporting import command_typed, write_report
-    from softcount.cli.training import fit, read_labeled
+    from softcount.cli.streaming import on_dask
+    from softcount.cli.training import fit
     from softcount.cli.wording import command_line, printable
     from softcount.report.as_json import content_of
     from softcount.report.build import Origin, report_training
@@ -77,21 +95,19 @@ def command(context: click.Context, /, data: tuple[str, ...], **options: Any) ->
     output = options["output"] or _model_path(data[0])
     check_place(output, data)
     report_path = None if options["dry_run"] else _report_path(options, output, data, console)
-    with console.progress("reading") as progress:
-        table = read_labeled(
-            data,
-            settings,
-            progress,
-            kind=options["kind"],
-            delimiter=tab(options["delimiter"]),
-            encoding=options["encoding"],
-        )
-    if options["dry_run"]:
-        return _tell_columns(table, settings, console)
-    model, notes = fit(table, settings, console, seed=options["seed"], n_jobs=options["jobs"])
+    with on_dask(options["dask"]):
+        table, streamed = _read(data, settings, options, console)
+        if options["dry_run"]:
+            return _tell_columns(table, settings, console)
+        with checkpointed(options):
+            given = {} if streamed is None else {"rows": streamed.rows, "n_rows": streamed.n_rows}
+            model, notes = fit(table, settings, console, seed=options["seed"], n_jobs=options["jobs"], **given)
     with console.progress("looking at the answers"):
         origin = Origin(command_typed(context), data, table.label_name, output)
-        report = report_training(model, table.table, table.labels, origin, notes=notes, seed=options["seed"])
+        whole = None if streamed is None else (streamed.n_rows, streamed.counts)
+        report = report_training(
+            model, table.table, table.labels, origin, notes=notes, seed=options["seed"], whole=whole
+        )
     model.save(output)
     report = replace(report, sha256=sha256_of(output))
     if report_path is not None:
@@ -107,6 +123,25 @@ def command(context: click.Context, /, data: tuple[str, ...], **options: Any) ->
         console.note("The fit has not converged: more iterations would still change it.")
         return ExitCode.NOT_CONVERGED if options["strict"] else ExitCode.OK
     return ExitCode.OK
+
+
+def _read(
+    data: tuple[str, ...], settings: TrainSettings, options: dict[str, Any], console: Console
+) -> tuple[LabeledTable, StreamedTable | None]:
+    """The table, or some rows of one that is read piece by piece."""
+    from softcount.cli.streaming import in_pieces, read_streamed
+    from softcount.cli.training import read_labeled
+
+    how: dict[str, Any] = {
+        "kind": options["kind"],
+        "delimiter": tab(options["delimiter"]),
+        "encoding": options["encoding"],
+    }
+    with console.progress("reading") as progress:
+        if options["dask"] is None and not in_pieces(data, options["in_pieces"]):
+            return read_labeled(data, settings, progress, **how), None
+        streamed = read_streamed(data, settings, progress, dask=options["dask"] is not None, **how)
+        return streamed.some, streamed
 
 
 def _settings(options: dict[str, Any]) -> TrainSettings:
@@ -148,7 +183,9 @@ def _tell_columns(table: LabeledTable, settings: TrainSettings, console: Console
     from softcount.inputs.roles import decide_roles
 
     marks = MISSING_MARKS | set(settings.missing)
-    roles = decide_roles(table.table.columns, settings.columns, marks, where=table.table.where)
+    roles = decide_roles(
+        table.table.columns, match_columns(settings.columns, table.table.columns), marks, where=table.table.where
+    )
     rows = [(shortened(r.name, 24), r.role, shortened(r.reason, 48)) for r in roles]
     for line in table_lines(("column", "taken for", "because"), rows, numbers_from=3):
         console.line(line)
@@ -201,6 +238,7 @@ def _tell(report: Report, notes: Sequence[str], console: Console) -> None:
         ("Labels that look wrong", as_text.suspect_lines(report, SHOWN_SUSPECTS)),
         ("About the data", [text for text in report.warnings if text not in notes]),
         ("What would help most", [f"{advice.do} {advice.why}" for advice in report.verdict.advice]),
+        ("What to label next", as_text.next_lines(report, SHOWN_NEXT)),
     ):
         if lines:
             console.note()

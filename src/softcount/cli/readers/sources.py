@@ -91,6 +91,9 @@ def open_source(
 
         return Source(path, chosen, lambda: read_mbox(path), None, meter.position)
 
+    if chosen == "parquet" and Path(path).is_dir():
+        return _parquet_folder(path, meter)
+
     def start() -> Iterator[RawTable]:
         with _opened(path) as file:
             meter.file = file
@@ -109,6 +112,34 @@ def open_source(
 
     size = None if path == "-" or not Path(path).is_file() else Path(path).stat().st_size
     return Source(path, chosen, start, size, meter.position)
+
+
+def _parquet_folder(path: str, meter: _Meter) -> Source:
+    """All Parquet files of a folder and of the folders in it, in the order of their names, as one table."""
+    from softcount.cli.readers.parquet_file import read_parquet
+    from softcount.inputs.parquet_files import find_files
+
+    files = find_files(path)
+    sizes = [file.stat().st_size for file in files]
+    before = 0
+
+    def start() -> Iterator[RawTable]:
+        nonlocal before
+        before, place, columns = 0, 1, None
+        for number, name in enumerate(files):
+            with _opened(str(name)) as file:
+                meter.file = file
+                for piece in read_parquet(file, str(name), place):
+                    if columns is None:
+                        columns = list(piece.columns)
+                    if list(piece.columns) != columns:
+                        raise DataError(f"{name}: has the columns {list(piece.columns)}, but {files[0]} has {columns}.")
+                    if piece.n_rows or not number:
+                        yield piece
+                    place += piece.n_rows
+            before += sizes[number]
+
+    return Source(path, "parquet", start, sum(sizes), lambda: before + meter.position())
 
 
 def _folder(path: str, kind: str) -> Iterator[RawTable]:
@@ -139,7 +170,10 @@ def _format_of(path: str) -> str:
     if not place.exists():
         raise DataError(f"{path}: there is no such file or folder{similar_file(place)}")
     if place.is_dir():
-        return "maildir" if _is_maildir(place) else "texts"
+        if _is_maildir(place):
+            return "maildir"
+        holds = {child.suffix.lower() for child in place.rglob("*") if child.is_file()}
+        return "parquet" if ".parquet" in holds and ".txt" not in holds else "texts"
     found = _ENDINGS.get(place.suffix.lower())
     if found is not None:
         return found

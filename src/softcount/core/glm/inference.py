@@ -7,7 +7,13 @@ With :math:`A = X^\top W X + \Lambda_2` at the fit, the covariance of the coeffi
           s_i = w_i \frac{y_i - \mu_i}{V(\mu_i)} \frac{d\mu_i}{d\eta_i} x_i ,
 
 with frequency weights :math:`f_i` and precision weights :math:`w_i`. With a quadratic penalty the first is
-the posterior covariance under the normal prior that the penalty is. The effective number of coefficients is
+the posterior covariance under the normal prior that the penalty is. In few rows the residuals in the middle
+are smaller than the errors they stand for. HC1 multiplies the whole by :math:`n / (n - k)`; HC2 and HC3 divide
+:math:`s_i` by :math:`\sqrt{1 - h_i}` and :math:`1 - h_i` (MacKinnon and White 1985), with the leverage
+
+.. math:: h_i = w_i \frac{(d\mu_i/d\eta_i)^2}{V(\mu_i)}\, x_i^\top A^{-1} x_i .
+
+The effective number of coefficients is
 :math:`\operatorname{tr}(A^{-1} X^\top W X)`, the plain number of columns without a penalty, and
 
 .. math:: \hat\phi = \frac{1}{\sum_i f_i - \text{effective number}} \sum_i f_i w_i \frac{(y_i - \mu_i)^2}{V(\mu_i)} .
@@ -17,8 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -30,15 +36,20 @@ from softcount.core.glm.families import GLMFamily, TweedieFamily
 from softcount.core.glm.fit import GLMFit
 from softcount.core.glm.links import Link
 from softcount.core.glm.model import evaluate_rows
-from softcount.core.normal_equations import GramTally, row_slices
+from softcount.core.normal_equations import Design, GramTally, row_slices
 from softcount.families.statistics import Sums
 
-__all__ = ["CovarianceKind", "DispersionKind", "GLMInference", "RowWeights", "infer"]
+__all__ = ["COVARIANCES", "CovarianceKind", "DispersionKind", "GLMInference", "RowWeights", "infer"]
 
-CovarianceKind = Literal["model", "sandwich"]
+CovarianceKind = Literal["model", "sandwich", "HC0", "HC1", "HC2", "HC3"]
+COVARIANCES = ("model", "sandwich", "HC0", "HC1", "HC2", "HC3")
 DispersionKind = Literal["pearson", "deviance"]
 
 BLOCK_ROWS = 65_536
+#: Powers of ``1 - h`` that the scores of the variants are divided by.
+LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
+#: A row that determines a coefficient alone has leverage 1 and residual 0, both up to rounding.
+SMALLEST_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -120,8 +131,8 @@ def infer(
         Their weights, apart.
     executor : Executor
         Who runs the pass of the sandwich.
-    covariance : {"model", "sandwich"}
-        Which covariance.
+    covariance : {"model", "sandwich", "HC0", "HC1", "HC2", "HC3"}
+        Which covariance; ``"sandwich"`` is HC0.
     dispersion : {"pearson", "deviance"}, float or None
         How the dispersion is estimated, or its value; None means the family's own, or else Pearson's
         estimate.
@@ -153,11 +164,15 @@ def infer(
         at = log_likelihood = math.nan
     if inverse is None:
         return GLMInference(None, None, phi, at, log_likelihood, effective, n_observations)
-    if covariance == "sandwich":
-        middle = _score_products(found, data, weights, executor)
-        spread = inverse @ middle @ inverse
-    else:
+    if covariance == "model":
         spread = phi * inverse
+    else:
+        shrinkage = Shrinkage(inverse, LEVERAGE_POWER[covariance]) if covariance in LEVERAGE_POWER else None
+        middle = _score_products(found, data, weights, executor, shrinkage)
+        spread = inverse @ middle @ inverse
+    if covariance == "HC1":
+        left = n_observations - effective
+        spread = spread * (n_observations / left if left > 0.0 else math.nan)
     back = data.design.uncentering()
     return GLMInference(back @ spread @ back.T, spread, phi, at, log_likelihood, effective, n_observations)
 
@@ -212,7 +227,38 @@ def _dispersion(
     return statistic / df_residual
 
 
-def _score_products(found: GLMFit, data: GLMData, weights: RowWeights, executor: Executor) -> FloatArray:
+@dataclass(frozen=True)
+class Shrinkage:
+    """By how much residuals are smaller than errors: ``(1 - h)**power``.
+
+    Attributes
+    ----------
+    inverse : array of shape (n_columns, n_columns)
+        ``A^-1`` for the shifted columns.
+    power : float
+    """
+
+    inverse: FloatArray
+    power: float
+
+    def undone(self, score: FloatArray, information: FloatArray, design: Design, rows: slice) -> FloatArray:
+        """The scores of some rows divided by it; ``information`` is that of a row by itself."""
+        design = replace(design, unpack=True)
+        scratch, length = design.scratch(), np.empty(score.shape)
+        for start in range(rows.start, rows.stop, len(scratch)):
+            piece = slice(start, min(start + len(scratch), rows.stop))
+            ones = np.ones(piece.stop - piece.start)
+            inner = design.load(piece, scratch).weighted(ones, ones)[:, :-1]
+            inside = slice(piece.start - rows.start, piece.stop - rows.start)
+            length[inside] = np.einsum("ij,ij->i", inner @ self.inverse, inner)
+        share = 1.0 - information * length
+        is_free = share > SMALLEST_SHARE
+        return np.where(is_free, score, 0.0) / np.where(is_free, share, 1.0) ** self.power
+
+
+def _score_products(
+    found: GLMFit, data: GLMData, weights: RowWeights, executor: Executor, shrinkage: Shrinkage | None
+) -> FloatArray:
     """``sum_i f_i s_i s_i'`` for the shifted columns."""
     family = found.model.family_at(found.fit.params)
     link, params = found.model.link, found.fit.params
@@ -224,31 +270,39 @@ def _score_products(found: GLMFit, data: GLMData, weights: RowWeights, executor:
         for chunk in each_chunk(lane):
             scratch = fitting_scratch(scratch, chunk)
             often = None if weights.frequency is None else weights.frequency[chunk.rows]
-            _add_scores(sums, chunk, scratch, (family, link, params.coef), often)
+            _add_scores(sums, chunk, scratch, Fitted(family, link, params.coef, shrinkage), often)
         return sums.counts()
 
     return executor.reduce(tally, data.chunks, counts_bytes=GramTally.nbytes(n_columns))["gram"]
 
 
+class Fitted(NamedTuple):
+    """What the scores of rows depend on."""
+
+    family: GLMFamily
+    link: Link
+    coef: FloatArray
+    shrinkage: Shrinkage | None
+
+
 def _add_scores(
-    sums: GramTally,
-    chunk: GLMChunk,
-    scratch: FloatArray,
-    fitted: tuple[GLMFamily, Link, FloatArray],
-    often: FloatArray | None,
+    sums: GramTally, chunk: GLMChunk, scratch: FloatArray, fitted: Fitted, often: FloatArray | None
 ) -> None:
     """Add the products of a chunk's scores."""
-    family, link, coef = fitted
     rows = chunk.design.load(chunk.rows, scratch)
-    predictor = rows.predictor(coef)
+    predictor = rows.predictor(fitted.coef)
     if chunk.offset is not None:
         predictor = predictor + chunk.offset
-    evaluation = evaluate_rows(family, link, chunk.target, chunk.weight, predictor)
+    evaluation = evaluate_rows(fitted.family, fitted.link, chunk.target, chunk.weight, predictor)
     assert evaluation is not None  # the fit ended at parameters with means
-    score = evaluation.root_information * evaluation.pearson
-    if chunk.weight is not None:
-        score = score * chunk.weight
+    # Each of f copies has the weight of one; the weight of the chunk is that of all of them.
+    weight = np.ones(predictor.shape) if chunk.weight is None else chunk.weight
     if often is not None:
-        # Each of f copies has the score of one; the weight above is that of all of them.
-        score = np.divide(score, np.sqrt(often), out=np.zeros_like(score), where=often > 0.0)
+        weight = np.divide(weight, often, out=np.zeros_like(weight), where=often > 0.0)
+    score = weight * evaluation.root_information * evaluation.pearson
+    if fitted.shrinkage is not None:
+        information = weight * evaluation.root_information**2
+        score = fitted.shrinkage.undone(score, information, chunk.design, chunk.rows)
+    if often is not None:
+        score = score * np.sqrt(often)
     rows.add_to(sums, score, np.zeros(score.shape))

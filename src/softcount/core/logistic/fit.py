@@ -238,8 +238,8 @@ def _settle_columns(data: LogisticData, penalty: LogisticPenalty, executor: Exec
 
 def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_separate: bool) -> None:
     """Run the method in stages until it has converged or the iterations are used up."""
-    tol = problem.tol
-    if fit.solver == "gradient" and problem.data.n_coefficients > MOST_COEFFICIENTS:
+    tol, solver = problem.tol, fit.solver
+    if solver == "gradient" and problem.data.n_coefficients > MOST_COEFFICIENTS:
         tol *= 0.1  # its steps understate the distance, and no matrix can tell by how much
     fit.history = []
     for stage in count():
@@ -248,13 +248,13 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
             fit.penalty,
             fit.kept,
             fit.coef,
-            solver=fit.solver,
+            solver=solver,
             executor=executor,
             restricted=_restricted(problem, executor),
         )
         left = problem.max_iter - max(fit.n_iter, 0)
         if may_separate and problem.tol > 0.0:
-            length = min(length, GRADIENT_STAGE if fit.solver == "gradient" else NEWTON_STAGE)
+            length = min(length, GRADIENT_STAGE if solver == "gradient" else NEWTON_STAGE)
         watch = Watch(tol, method.patience)
         model = LogisticModel(problem.data, fit.penalty, method, fit.kept, watch)
         stopping = LogisticStopping(min(length, left), watch=watch)
@@ -265,7 +265,7 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
             LogisticState(fit.coef),
             stopping,
             on_step=problem.on_step,
-            journal=problem.journal.part(f"{fit.solver} {stage}"),
+            journal=problem.journal.part(f"{solver} {stage}"),
         )
         _note(fit, found, model)
         if found.interrupted:
@@ -274,13 +274,17 @@ def _run(problem: LogisticProblem, fit: LogisticFit, executor: Executor, *, may_
         if may_separate and (done or length <= GRADIENT_STAGE):
             if _is_suspicious(problem, fit, executor) and _answer_separation(problem, fit, executor):
                 return
-            may_separate = not done and fit.solver != "gradient"
-        first_order = fit.solver == "gradient" or (fit.solver == "lbfgs" and problem.certify)
+            may_separate = not done and solver != "gradient"
+        first_order = solver == "gradient" or (solver == "lbfgs" and problem.certify)
         if watch.converged and first_order and fit.n_iter < problem.max_iter:
             true_step = _newton_step(problem, fit, executor)
             fit.step = true_step
-            if true_step > problem.tol and tol > 1e-3 * problem.tol:
-                tol *= max(0.3 * problem.tol / true_step, 1e-2)
+            if true_step > problem.tol:
+                if tol > 1e-3 * problem.tol:
+                    tol *= max(0.3 * problem.tol / true_step, 1e-2)
+                    continue
+                # First-order steps do not see the direction that is left; the curvature at hand does.
+                tol, solver = problem.tol, "newton"
                 continue
         if done:
             return

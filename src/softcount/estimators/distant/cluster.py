@@ -22,7 +22,7 @@ from softcount.estimators.distant.training import weights_of
 from softcount.families.blocks import Block
 from softcount.inputs.batches import Batch, BatchesSource, at
 
-__all__ = ["OnCluster", "lazy_answers", "measured", "survey_partitions"]
+__all__ = ["OnCluster", "lazy_answers", "measured", "survey_partitions", "told_by_parts"]
 
 
 @dataclass(frozen=True)
@@ -224,6 +224,13 @@ def survey_partitions(estimator: Any, X: Any, y: Any, weight: Any, look: Any) ->
     sizes = [survey.n_rows for _, survey in kept]
     parts = [part for part, _ in kept]
     return OnCluster(client, getattr(estimator, "n_jobs", None), given.columns, parts, sizes), total
+
+
+def told_by_parts(X: Any, y: Any, weight: Any, look: Any) -> list[Any]:
+    """What ``look(batch)`` says of every part with rows, in their order; it has to be small."""
+    given = Partitions.of(X, y, weight)
+    found = on_partitions(current_client(), _run, given.parts, _Look(given.columns, look))
+    return [part for part in found if part is not None]
 
 
 def lazy_answers(estimator: Any, method: str, X: Any, settings: dict[str, Any]) -> Any:

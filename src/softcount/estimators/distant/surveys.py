@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.core.chunks import STORED_NUMBERS
 from softcount.core.facts import Facts
 from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
 from softcount.inputs.label_matrix import is_label_matrix
@@ -73,6 +74,8 @@ class BlockSurvey:
             dtype=np.result_type(*dtypes) if dtypes else None,
             has_missing=self.has_missing or other.has_missing,
             stored=self.stored + other.stored,
+            # A batch whose cells are 0 and 1 alone has none, and is not changed by that of the others.
+            threshold=other.threshold if self.threshold is None else self.threshold,
         )
 
     def layout(self) -> Block:
@@ -86,7 +89,7 @@ class BlockSurvey:
 
     def width(self, n_rows: int) -> float:
         """Numbers per row, as :func:`softcount.core.chunks.row_width` counts them."""
-        return 2.0 * self.stored / max(n_rows, 1) if self.kind is SparseBlock else float(self.n_columns)
+        return STORED_NUMBERS * self.stored / max(n_rows, 1) if self.kind is SparseBlock else float(self.n_columns)
 
 
 def like_layout(block: Block, layout: Block) -> Block:

@@ -77,13 +77,19 @@ class LearnsFromBatches:
 
 
 def blank(estimator: Any) -> Any:
-    """The estimator with its parameters and nothing learned; starts and seeds, which no reading needs, left behind."""
+    """The estimator with its parameters and nothing learned; starts and seeds, which no reading needs, left behind.
+
+    What its attribute ``decided`` names was settled before the rows are read, and comes along.
+    """
     copy = type(estimator)(**estimator.get_params(deep=False))
     for name in ("init", "random_state"):
         if hasattr(copy, name):
             setattr(copy, name, None)
     if hasattr(copy, "verbose"):
         copy.verbose = 0
+    for name in getattr(estimator, "decided", ()):
+        if hasattr(estimator, name):
+            setattr(copy, name, getattr(estimator, name))
     return copy
 
 

@@ -75,11 +75,12 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
     dispersion : {"pearson", "deviance"} or float, optional
         How the dispersion is estimated, or its value. By default 1 where the family fixes it, else Pearson's
         estimate.
-    covariance : {"model", "sandwich"}, default="model"
-        Standard errors from the model, or robust ones (HC0) that hold when the variance function does not.
+    covariance : {"model", "sandwich", "HC0", "HC1", "HC2", "HC3"}, default="model"
+        Standard errors from the model, or robust ones that hold when the variance function does not: ``"sandwich"``
+        is ``"HC0"``; the others correct it for few rows.
     inference : bool or "auto", default="auto"
         Whether to form the information matrix, which standard errors, effective numbers of coefficients and intervals
-        come from. ``"auto"`` does so for up to 2,500 columns (up to 20,000 where ``covariance="sandwich"`` or an
+        come from. ``"auto"`` does so for up to 2,500 columns (up to 20,000 where a robust ``covariance`` or an
         estimated ``theta`` asks for it); ``True`` for up to 20,000. Without it the fit takes any number of columns,
         sparse ones in particular, and no matrix of them is ever formed.
     max_iter : int, default=100
@@ -377,8 +378,8 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             reason, way_out = "inference=True", "Use inference='auto'."
         elif estimates_theta:
             reason, way_out = "Estimating theta", "Give theta, or use family='poisson'."
-        elif self.covariance == "sandwich":
-            reason, way_out = "covariance='sandwich'", "Use covariance='model'."
+        elif self.covariance != "model":
+            reason, way_out = f"covariance={self.covariance!r}", "Use covariance='model'."
         if not reason:
             return self.inference is False or n_columns > MOST_COEFFICIENTS
         if self.inference is False:

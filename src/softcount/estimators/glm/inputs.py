@@ -15,10 +15,10 @@ from softcount.core.column_moments import centering, column_means
 from softcount.core.execute import Executor
 from softcount.core.glm.data import GLMData
 from softcount.core.glm.families import GLMFamily
-from softcount.core.glm.inference import RowWeights
+from softcount.core.glm.inference import COVARIANCES, RowWeights
 from softcount.core.glm.links import Link
 from softcount.core.normal_equations import Design
-from softcount.estimators._linear_table import check_finite, what_it_is
+from softcount.estimators._linear_table import check_columns, check_finite, check_size, what_it_is
 from softcount.inputs.weights import read_weights
 
 __all__ = [
@@ -28,6 +28,9 @@ __all__ = [
     "read_offset",
     "read_target",
 ]
+
+#: Sums of squares of larger cells are no numbers.
+LARGEST_CELL = 1e151
 
 
 def read_target(family: GLMFamily, y: Any, n_rows: int) -> tuple[FloatArray, FloatArray | None]:
@@ -106,23 +109,30 @@ def read_data(
     used = np.ones(n_rows, dtype=np.bool_) if total is None else total > 0.0
     if not used.any():
         raise InputError("All weights are zero: there is no row to fit to.")
-    check_target(family, target, used)
+    check_target(family, target, used, smallest=1.0 / family.largest_size)
     if not used.all():
         # A row without weight takes no part; its target only has to be computable.
         target = np.where(used, target, np.average(target[used]))
     design = Design(table, fit_intercept)
     if design.is_sparse:
         check_finite(table, names)
+        check_columns(table, names, LARGEST_CELL)
     else:
         means = column_means(design, executor)
         if not np.isfinite(means).all():
             check_finite(table, names)
+        # A huge cell shows in the mean, wherever it is.
+        if not n_rows * float(np.abs(means).max(initial=0.0)) <= LARGEST_CELL:
+            check_columns(table, names, LARGEST_CELL)
         design = replace(design, center=centering(design, means))
     return ReadData(GLMData(design, target, total, offset), weights)
 
 
-def check_target(family: GLMFamily, target: FloatArray, used: BoolArray | None) -> None:
-    """Refuse targets that the family cannot produce, in rows that are used."""
+def check_target(family: GLMFamily, target: FloatArray, used: BoolArray | None, *, smallest: float = 0.0) -> None:
+    """Refuse targets that the family cannot produce, in rows that are used, or whose squares are no numbers.
+
+    ``smallest`` is a size that not all of them may be below; a batch of rows may.
+    """
     wrong = ~family.contains_target(target) & (True if used is None else used)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -130,6 +140,8 @@ def check_target(family: GLMFamily, target: FloatArray, used: BoolArray | None) 
             f"y of row {row} is {float(target[row])!r}, which the {family.name} family cannot produce; expected "
             f"{family.target_domain}."
         )
+    counted = target if used is None else target[used]
+    check_size("y", counted, smallest=smallest, largest=family.largest_size)
 
 
 def check_parameters(estimator: Any) -> None:
@@ -139,7 +151,7 @@ def check_parameters(estimator: Any) -> None:
         ("alpha", 0.0 <= alpha < math.inf, "a penalty of 0 or more"),
         ("l1_ratio", 0.0 <= l1_ratio <= 1.0, "a number between 0 and 1"),
         ("theta", theta is None or 0.0 < theta < math.inf, "a positive number, or None"),
-        ("covariance", estimator.covariance in ("model", "sandwich"), "'model' or 'sandwich'"),
+        ("covariance", estimator.covariance in COVARIANCES, " or ".join(map(repr, COVARIANCES))),
         ("inference", estimator.inference in (True, False, "auto"), "True, False or 'auto'"),
         ("max_iter", estimator.max_iter >= 1, "1 or more"),
         ("tol", estimator.tol >= 0.0, "0 or more"),

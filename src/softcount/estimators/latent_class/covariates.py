@@ -18,11 +18,13 @@ from softcount.families.blocks import Block, DenseBlock
 from softcount.families.columns import PseudoCounts
 from softcount.inputs.columns import Column, encode, learn_categories
 
-__all__ = ["CovariateRows", "Covariates", "as_covariates", "with_membership"]
+__all__ = ["CovariateRows", "Covariates", "as_covariates", "refuse_dependent", "with_membership"]
 
 INTERCEPT = "(intercept)"
 #: More levels than this are no category that somebody wants a coefficient of each of.
 MOST_LEVELS = 50
+#: A column of the design of which less than this share lies outside the span of those before it adds nothing.
+DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Covariates:
         parts: list[FloatArray] = [np.ones((columns[0].values.shape[0], 1))]
         for name, levels in zip(self.names, self.levels, strict=True):
             column = by_name[name]
-            _refuse_missing(column)
+            _refuse_unusable(column)
             parts.append(_numbers(column) if levels is None else _indicators(column, levels))
         return DenseBlock(np.ascontiguousarray(np.concatenate(parts, axis=1)))
 
@@ -109,7 +111,10 @@ def _coded(columns: Sequence[Column], chosen: Sequence[str]) -> Covariates:
     return Covariates(tuple(names), tuple(chosen), tuple(levels))
 
 
-def _refuse_missing(column: Column) -> None:
+def _refuse_unusable(column: Column) -> None:
+    if column.values.dtype.kind == "f" and np.isinf(column.values).any():
+        row = int(np.flatnonzero(np.isinf(column.values))[0])
+        raise InputError(f"Row {row}, covariate {column.name!r} is infinite; covariates are finite numbers.")
     if column.missing.any():
         rows = np.flatnonzero(column.missing)
         raise InputError(
@@ -147,11 +152,34 @@ def with_membership(model: MixtureModel, block: Block) -> MixtureModel:
     )
 
 
+def refuse_dependent(given: Covariates, design: FloatArray, weight: FloatArray | None = None) -> None:
+    """Refuse covariates that others (or the intercept) determine: their coefficients could be anything."""
+    used = design if weight is None else design[weight > 0.0]
+    scale = np.sqrt((used * used).sum(axis=0))
+    triangle = np.asarray(np.linalg.qr(used / np.where(scale > 0.0, scale, 1.0), mode="r"))
+    size = np.zeros(design.shape[1])
+    size[: triangle.shape[0]] = np.abs(np.diagonal(triangle))
+    lost = [name for name, left in zip(given.design_names, size, strict=True) if left < DEPENDENT]
+    if lost:
+        raise InputError(
+            f"The covariates {', '.join(map(repr, lost))} say nothing that the intercept and the covariates before "
+            "them do not say (one may be constant, or a sum or multiple of others), so their coefficients could be "
+            "anything. Leave them out."
+        )
+
+
 class CovariateRows(TableRows):
     """An estimator of mixed tables, some of whose columns may be covariates; their block is the last."""
 
     covariates: Any
     _covariates: Covariates | None
+
+    def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        blocks = super()._read_blocks(X, reset=reset)
+        if reset and self._covariates is not None:
+            block: Any = blocks[-1]
+            refuse_dependent(self._covariates, np.asarray(block.values))
+        return blocks
 
     def _lay_out(self, columns: list[Column], *, reset: bool) -> tuple[Block, ...]:
         if reset:

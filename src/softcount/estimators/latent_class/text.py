@@ -14,7 +14,7 @@ WIDTH = 10
 
 def latent_class_text(estimator: Any, other_rows: list[ParameterRow]) -> str:
     """The summary of a fitted :class:`~softcount.LatentClass`."""
-    names = [f"class {name}" for name in estimator.component_names_.tolist()]
+    names = [f"class {name}" if isinstance(name, int) else str(name) for name in estimator.component_names_.tolist()]
     lines = [_title(estimator), ""]
     lines += _probabilities(estimator, names)
     logits = [row for row in other_rows if row.quantity == "log-odds"]
@@ -40,9 +40,10 @@ def _title(estimator: Any) -> str:
     given = estimator._covariates
     n_items = estimator.n_features_in_ - (0 if given is None else len(given.names))
     covariates = "" if given is None else f"{len(given.names)} covariate{'s' if len(given.names) != 1 else ''}, "
+    n_classes, n_rows = estimator.class_sizes_.shape[0], estimator._n_rows
     return (
-        f"Latent class analysis: {estimator.class_sizes_.shape[0]} classes, {n_items} items, {covariates}"
-        f"{estimator._n_rows:g} rows{patterns}"
+        f"Latent class analysis: {n_classes} class{'es' if n_classes != 1 else ''}, {n_items} "
+        f"item{'s' if n_items != 1 else ''}, {covariates}{n_rows:g} row{'s' if n_rows != 1.0 else ''}{patterns}"
     )
 
 

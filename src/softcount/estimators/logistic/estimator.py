@@ -27,16 +27,15 @@ from softcount.estimators.logistic.answers import LogisticAnswers
 from softcount.estimators.logistic.distant import distant_data
 from softcount.estimators.logistic.inputs import (
     Strength,
-    center_columns,
     check_number,
     check_whole,
     make_data,
     make_penalty,
+    read_design,
     read_offsets,
     read_solver,
     read_start,
     read_strength,
-    scaled_table,
 )
 from softcount.estimators.logistic.targets import Targets, read_targets, with_class_weight, without_empty_classes
 from softcount.estimators.logistic.trouble import aliased_names, explain_separation, separated_names, warn_about
@@ -229,8 +228,8 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, SparseCoefM
         with one_fit(self):
             strength = read_strength(self.penalty, self.C, self.l1_ratio)
             solver = self._check_parameters()
-            in_place = offset is not None or self.from_generative is not None or np.ndim(y) == 2
-            if is_distant(X) or (is_mapped(X) and not in_place):
+            by_rows = offset is None and self.from_generative is None
+            if is_distant(X) or (by_rows and is_mapped(X) and np.ndim(y) < 2):
                 return self._fit_distant(X, y, sample_weight, offset, strength=strength, solver=solver)
             table = read_table(self, X, reset=True)
             weight = read_weights(sample_weight, table.shape[0])
@@ -263,8 +262,7 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, SparseCoefM
     ) -> None:
         names = column_names(self)
         executor = ThreadExecutor(self.n_jobs)
-        table, scale = scaled_table(table)
-        design, careful = center_columns(
+        design, careful, scale = read_design(
             table, names, executor, fit_intercept=bool(self.fit_intercept), always=solver == "gradient"
         )
         data = make_data(design, targets, weight, shift, strength, careful=careful)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from softcount._errors import InputError
-from softcount._types import FloatArray, Table
+from softcount._types import BoolArray, FloatArray, Table
 from softcount.core.column_moments import SAMPLE_ROWS, centering, column_means
 from softcount.core.execute import Executor
 from softcount.core.logistic.data import LogisticData
@@ -24,16 +24,15 @@ from softcount.estimators.logistic.targets import Targets
 
 __all__ = [
     "Strength",
-    "center_columns",
     "check_number",
     "check_whole",
     "make_data",
     "make_penalty",
+    "read_design",
     "read_offsets",
     "read_solver",
     "read_start",
     "read_strength",
-    "scaled_table",
 ]
 
 SOLVERS = ("auto", "newton", "irls", "lbfgs", "gradient", "newton-cg")
@@ -144,19 +143,54 @@ def read_offsets(offset: Any, n_rows: int, n_classes: int) -> FloatArray | None:
     return values
 
 
-def scaled_table(table: Table) -> tuple[Table, FloatArray | None]:
-    """The table, and column scales where values are so large or small that their squares would over- or underflow."""
-    sample = _sample(table)
-    largest = np.abs(sample).max(axis=0, initial=0.0)
-    extreme = (largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE))
-    if not extreme.any():
+def read_design(
+    table: Table, names: list[str], executor: Executor, *, fit_intercept: bool, always: bool
+) -> tuple[Design, bool, FloatArray | None]:
+    """The columns after a look at every cell: shifted where that pays, rescaled where squares would be no numbers.
+
+    Returns
+    -------
+    design : Design
+    careful : bool
+        Whether products have to shift the columns first.
+    scale : array of shape (n_features,) or None
+        What the columns were divided by.
+    """
+    means = None if sp.issparse(table) else column_means(Design(table, fit_intercept), executor)
+    if means is None or not np.isfinite(means).all():
+        check_finite(table, names)
+    table, scale = _scaled_table(table, means)
+    design = Design(table, fit_intercept)
+    if means is None:
+        return design, False, scale
+    if scale is not None:
+        means = column_means(design, executor)
+    center = means if always and fit_intercept else centering(design, means)
+    if center is None:
+        return design, False, scale
+    deviation = np.std(_sample(table), axis=0, dtype=np.float64)
+    careful = bool(np.any(np.abs(means) > CAREFUL * deviation))
+    return replace(design, center=center), careful, scale
+
+
+def _scaled_table(table: Table, means: FloatArray | None) -> tuple[Table, FloatArray | None]:
+    """The table, and column scales where values are so large or small that their squares would over- or underflow.
+
+    A mean gives away a huge value wherever it is; that all are tiny shows in some of the rows.
+    """
+    largest = np.abs(_sample(table)).max(axis=0, initial=0.0)
+    if means is None:
+        stored = cast("Any", table).data
+        anywhere = max(float(stored.max(initial=0.0)), -float(stored.min(initial=0.0)))
+    else:
+        anywhere = float(table.shape[0]) * float(np.abs(means).max(initial=0.0))
+    if not (anywhere > LARGEST_VALUE or np.isnan(anywhere) or _is_extreme(largest).any()):
         return table, None
     whole: Any = abs(cast("Any", table)).max(axis=0)
-    whole = np.asarray(whole.toarray() if sp.issparse(table) else whole, dtype=np.float64).ravel()
-    if not np.isfinite(whole).all():  # refused, by row and column, by whoever looks at the cells
-        return table, None
+    largest = np.asarray(whole.toarray() if sp.issparse(table) else whole, dtype=np.float64).ravel()
     # Powers of two, so that nothing is rounded.
-    scale = np.where(extreme & (whole > 0.0), np.exp2(np.floor(np.log2(np.where(whole > 0.0, whole, 1.0)))), 1.0)
+    power = np.floor(np.log2(np.where(largest > 0.0, largest, 1.0)))
+    scale = np.where(_is_extreme(largest), np.exp2(power), 1.0)
     if sp.issparse(table):
         columns: Any = cast("Any", table).astype(np.float64)
         columns.data = columns.data / scale[columns.indices]
@@ -164,23 +198,8 @@ def scaled_table(table: Table) -> tuple[Table, FloatArray | None]:
     return np.asarray(table, dtype=np.float64) / scale, scale
 
 
-def center_columns(
-    table: Table, names: list[str], executor: Executor, *, fit_intercept: bool, always: bool
-) -> tuple[Design, bool]:
-    """The design, shifted where that pays, after a look at every cell; and whether products have to be careful."""
-    design = Design(table, fit_intercept)
-    if design.is_sparse:
-        check_finite(table, names)
-        return design, False
-    means = column_means(design, executor)
-    if not np.isfinite(means).all():
-        check_finite(table, names)
-    center = means if always and fit_intercept else centering(design, means)
-    if center is None:
-        return design, False
-    deviation = np.std(_sample(table), axis=0, dtype=np.float64)
-    careful = bool(np.any(np.abs(means) > CAREFUL * deviation))
-    return replace(design, center=center), careful
+def _is_extreme(largest: FloatArray) -> BoolArray:
+    return np.asarray((largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE)))
 
 
 def make_data(

@@ -9,43 +9,35 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import DensityMixin
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
-from softcount._optional import need
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks, Rows
-from softcount.core.classification import Classification, classify, information_criteria
+from softcount.core.chunks import Rows
+from softcount.core.classification import classify
 from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
-from softcount.core.information import uncertainty
 from softcount.core.iterate import Stopping
 from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
 from softcount.core.progress import note_printer, step_printer, stoppable
-from softcount.estimators._fitting import journal_and_seed, one_fit, seed_of
+from softcount.estimators._fitting import journal_and_seed, one_fit
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._grid import rows_for
+from softcount.estimators._online import BatchesOfMixtures
 from softcount.estimators._parameters import read_class_prior
 from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
+from softcount.estimators.mixture._answers import MixtureAnswers
 from softcount.estimators.mixture._checks import check_search, data_notes
 from softcount.estimators.mixture.description import (
-    ParameterRow,
     block_width,
-    error_rows,
-    head_lines,
-    parameter_table,
-    summary_text,
 )
-from softcount.estimators.mixture.standard_errors import StandardErrors, check_covariance
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
 from softcount.inputs.labels import Labels, read_labels
 from softcount.inputs.weights import read_weights
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 __all__ = ["BaseMixture"]
 
@@ -54,12 +46,9 @@ INITS = {None: VARIED, "random": "responsibilities"}
 FEWEST_FINAL = 4
 
 
-class BaseMixture(DensityMixin, GenerativeEstimator):
+class BaseMixture(BatchesOfMixtures, MixtureAnswers):
     """A mixture of any families, fitted to rows with no, some or all labels."""
 
-    component_names_: NDArray[Any]
-    classification_: Classification
-    log_likelihood_: float
     #: Set by whoever runs several fits at a time, to end them all.
     _stopped: threading.Event | None = None
 
@@ -175,6 +164,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             on_step=step_printer(name, verbose - 1),
             tell=note_printer(name, verbose),
             n_final=self._n_final(),
+            confirm=self.n_final is None,
             merge_rows=self.merge_rows,
             **journal_and_seed(self),
         )
@@ -203,7 +193,7 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         learned = self._settled(learned, labels, classes)
         # Merged rows have the weight, and so the likelihood and the tables, of all.
         self._look_at(learned, chunks if learned.rows is None else learned.rows, list(classes.tolist()))
-        notes = data_notes(learned, blocks, self._block_feature_names(), self.log_likelihood_)
+        notes = (*self._data_notes(), *data_notes(learned, blocks, self._block_feature_names(), self.log_likelihood_))
         learned = replace(learned, notes=(*learned.notes, *notes))
         count = model.n_components
         name = f"{type(self).__name__} with {count} component{'s' if count != 1 else ''}"
@@ -216,6 +206,10 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
             learned.model, learned.fit.params, self._executor(), chunks, names
         )
         self._n_rows = chunks.total_weight
+
+    def _data_notes(self) -> list[str]:
+        """What a subclass found out about the training rows."""
+        return []
 
     def _settled(self, learned: Learned, labels: Labels | None, names: NDArray[Any]) -> Learned:
         """The fit with its components in order, and with notes about those that need one."""
@@ -263,131 +257,6 @@ class BaseMixture(DensityMixin, GenerativeEstimator):
         self.n_patterns_ = learned.n_patterns
         self.n_finished_starts_ = len(learned.objectives)
         return super()._keep(learned)
-
-    # ---- answers
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Position of the most probable component of each row."""
-        check_is_fitted(self, "params_")
-        scores = self._class_scores(X)
-        scores[np.isneginf(scores.max(axis=1, initial=-np.inf))] = self._log_class_prior()
-        return np.asarray(np.argmax(scores, axis=1))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Posterior probability of every component, shape (n_samples, n_components).
-
-        A row that is impossible under every component gets the components' weights.
-        """
-        check_is_fitted(self, "params_")
-        return self._posterior(X)
-
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
-        """Mean marginal log-likelihood of the rows; ``y`` is ignored."""
-        log_likelihood, total = self._log_likelihood(X, sample_weight)
-        return log_likelihood / total
-
-    def sample(
-        self, n_samples: int = 1, component: Any = None, *, random_state: Any = None
-    ) -> tuple[Any, NDArray[Any]]:
-        """Draw rows and their components.
-
-        Parameters
-        ----------
-        n_samples : int
-            Rows to draw.
-        component : name or array-like of n_samples names, optional
-            Draw rows of these components only.
-        random_state : int, Generator, RandomState or None
-            Seed; by default the estimator's own.
-        """
-        check_is_fitted(self, "params_")
-        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
-        components = self._sample_components(n_samples, component, rng)
-        return self._draw(n_samples, components, rng), np.asarray(components, dtype=np.int64)
-
-    def classification(self, X: Any, *, sample_weight: Any = None) -> Classification:
-        """How well the components are told apart in these rows: tables, entropy, expected error."""
-        return self._classified(X, sample_weight)[0]
-
-    def _classified(self, X: Any, sample_weight: Any) -> tuple[Classification, float]:
-        rows = self._rows(X)
-        weight = read_weights(sample_weight, rows.n_rows)
-        return classify(self.model_, self.params_, self._executor(), rows.with_weight(weight), self._class_labels())
-
-    def criteria(self, X: Any = None, *, sample_weight: Any = None) -> dict[str, float]:
-        """All information criteria: AIC, BIC, sample-size-adjusted BIC, CAIC and ICL (lower is better).
-
-        Parameters
-        ----------
-        X : array-like, optional
-            Rows; by default those the mixture was fitted to.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row.
-        """
-        check_is_fitted(self, "params_")
-        kept = (self.classification_, self.log_likelihood_)
-        found, log_likelihood = kept if X is None else self._classified(X, sample_weight)
-        return information_criteria(log_likelihood, self.n_parameters_, found.n_rows, found.entropy)
-
-    def standard_errors(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, covariance: str = "observed"
-    ) -> StandardErrors:
-        r"""Standard errors of weights and parameters, from the curvature of the log-likelihood at its maximum.
-
-        .. math:: \mathrm{Cov}(\hat\theta) \approx \Bigl(-\frac{\partial^2 \ell}{\partial\theta^2}\Bigr)^{-1}
-
-        and the delta method. An estimate on the boundary (a probability of 0 or 1) has none and is marked; one that the
-        rows do not determine has an infinite one.
-
-        Parameters
-        ----------
-        X : array-like
-            The rows of the fit.
-        y : array-like, optional
-            The labels of the fit.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row; a weight of k counts like k copies of the row (but see ``"survey"``).
-        covariance : {"observed", "scores", "sandwich", "survey"}, default="observed"
-            Inverse of the observed information; of the sum of products of the rows' scores (as poLCA does); both as a
-            sandwich, which holds where the items are not independent within the classes; or the sandwich with weights
-            that stand for rows nobody asked, as those of surveys do.
-        """
-        check_covariance(covariance)
-        check_is_fitted(self, "params_")
-        rows = self._rows(X)
-        labels = None if y is None else self._labels_for(y, rows.n_rows)
-        weight = read_weights(sample_weight, rows.n_rows)
-        chunks = Chunks(rows.blocks, labels, weight, rows_per_chunk=rows.rows_per_chunk)
-        found = uncertainty(self.model_, self.params_, self._executor(), chunks, covariance)
-        errors = error_rows(self.model_, found.blocks, self._block_feature_names(), self._block_categories())
-        pairs = tuple(zip(self._parameter_rows(), errors, strict=True))
-        return StandardErrors(
-            self._class_labels(), self.weights_, found.weights, pairs, covariance, is_maximum=found.is_maximum
-        )
-
-    def frame(self) -> pd.DataFrame:
-        """The components' parameters, one row per component, column and quantity (needs pandas)."""
-        need("pandas", "A data frame")
-        import pandas as pd
-
-        names = self._class_labels()
-        rows = [
-            (names[k], row.column, row.category, row.quantity, float(value))
-            for row in self._parameter_rows()
-            for k, value in enumerate(row.values)
-        ]
-        return pd.DataFrame(rows, columns=["component", "column", "category", "quantity", "value"])
-
-    def summary(self) -> str:
-        """The fit as text: search, criteria, sizes of the components and their parameters."""
-        check_is_fitted(self, "params_")
-        return summary_text(self, self._parameter_rows(), head_lines(self, len(self._feature_names())))
-
-    def _parameter_rows(self) -> list[ParameterRow]:
-        check_is_fitted(self, "params_")
-        return parameter_table(self.model_, self.params_, self._block_feature_names(), self._block_categories())
-
-    def _class_labels(self) -> list[Any]:
-        return list(self.component_names_.tolist())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

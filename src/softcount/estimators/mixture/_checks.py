@@ -60,9 +60,10 @@ def data_notes(learned: Learned, blocks: Sequence[Block], names: Sequence[str], 
         notes.append(f"{shown} {'have' if len(silent) > 1 else 'has'} no value in any row and no say in the result")
     n_components, n_patterns = learned.model.n_components, learned.n_patterns
     if n_patterns is not None and n_patterns < n_components:
+        found = "is 1 different row" if n_patterns == 1 else f"are {n_patterns} different rows"
         notes.append(
-            f"there are {n_patterns} different rows for {n_components} components, so some components are copies of "
-            "others. Use fewer components"
+            f"there {found} for {n_components} components, so some components are copies of others. Use fewer "
+            "components"
         )
     if log_likelihood == -np.inf:
         notes.append(

@@ -22,7 +22,8 @@ SHARED = """\
     n_init : int, default=20
         Starts.
     n_final : int, optional
-        Starts that are run to the end after all have run for a few iterations; by default a quarter, at least 4.
+        Starts that are run to the end after all have run for a few iterations; by default a quarter, at least 4,
+        and more of them where only one of these reached the best value.
     max_iter : int, default=2000
         Most EM iterations of a start.
     tol : float, default=1e-10

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,28 +16,26 @@ from softcount._types import FloatArray
 from softcount.core.calibration import Calibration
 from softcount.core.candidates import row_lengths
 from softcount.core.chunks import Chunks
-from softcount.core.counts import Counts
-from softcount.core.iterate import Fit
 from softcount.core.learn import Learned, warn_about
-from softcount.core.mixture import CLASSES, MixtureModel, pooled_counts, table_bytes
+from softcount.core.mixture import CLASSES, MixtureModel, table_bytes
 from softcount.core.progress import note_printer
-from softcount.core.start import labeled_resp
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
 from softcount.estimators._fitting import one_fit, seed_of
 from softcount.estimators._generative import GenerativeEstimator
-from softcount.estimators._grid import grid_for, rows_for
+from softcount.estimators._grid import rows_for
 from softcount.estimators._parameters import check_number, read_alpha, read_class_prior
 from softcount.estimators.distant.sources import distant_blocks, lies_elsewhere
+from softcount.estimators.naive_bayes._in_turn import LearnsInTurn
 from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily, PseudoCounts
-from softcount.inputs.labels import Labels, read_classes, read_labels
+from softcount.inputs.labels import Labels, read_labels
 from softcount.inputs.weights import read_weights
 
 __all__ = ["BaseNaiveBayes", "DiscreteNaiveBayes"]
 
 
-class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
+class BaseNaiveBayes(LearnsInTurn, ClassifierMixin, GenerativeEstimator):
     """Naive Bayes over any family, learned from full, partial or no labels."""
 
     classes_: NDArray[Any]
@@ -173,98 +169,6 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
             )
         return np.repeat(np.arange(n_classes), sizes)
 
-    # ---- partial_fit: keep the counts and add
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add a batch of rows to what was learned so far.
-
-        Rows with known classes are counted exactly, so batches add up to one fit. Rows without a label are counted by
-        their expected classes under the parameters learned so far (after this batch's labeled rows).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing.
-        classes : array-like of shape (n_classes,), optional
-            All classes; needed in the first call, unless the constructor names them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row.
-        """
-        first = not hasattr(self, "counts_")
-        names = self._first_classes(classes) if first else self._same_classes(classes)
-        self._check_parameters()
-        blocks = self._read_blocks(X, reset=first)
-        labels = self._labels_in(names, y, blocks[0].n_rows)
-        weight = read_weights(sample_weight, blocks[0].n_rows)
-        model = self._make_model(blocks, names)
-        if not model.has_single_components:
-            raise InputError("partial_fit needs one component per class; use fit for n_components_per_class above 1.")
-        for family, block in zip(model.families, blocks, strict=True):
-            guesses_later = family.counts_incomplete_rows and not family.closed_form_with_missing
-            if guesses_later and getattr(block, "has_missing", False):
-                raise InputError(
-                    f"X has missing cells in {family.name} columns, which cannot be counted batch by batch: what is "
-                    "missing is guessed from all rows together. Use fit, or leave those rows out."
-                )
-        chunks = Chunks(blocks, labels, weight, **grid_for(model, blocks))
-        total, params, model = self._add_batch(model, chunks, None if first else self.counts_)
-        self.classes_ = names
-        self.unlabeled_use_, self.unlabeled_weight_ = "full", 1.0
-        self.unlabeled_verdict_, self.calibration_ = None, None
-        return self._keep(Learned(model, Fit(params, total, math.nan, True, 1), (), True))
-
-    def _add_batch(
-        self, model: MixtureModel, chunks: Chunks, before: Counts | None
-    ) -> tuple[Counts, Any, MixtureModel]:
-        executor, labels, size = self._executor(), chunks.labels, model.counts_bytes()
-        assert labels is not None
-
-        def tally_labeled(lane: Any) -> Counts:
-            if labels.fixed:
-                return model.tally_given(lane, lambda chunk: labeled_resp(model, chunk, spread=False))
-            return model.tally_known(lane)
-
-        batch = executor.reduce(tally_labeled, chunks, counts_bytes=size)
-        wide = None if before is None else self._widened(before, batch)
-        total = batch if wide is None else wide + batch
-        if not total.parts[CLASSES].arrays()["weight"].any():
-            raise InputError(
-                "partial_fit has not been given a labeled row of sample weight above zero yet. Give labeled rows first "
-                "(or together with the others): only they say which class is which."
-            )
-        all_known = labels.all_known()
-        model = _anchored(model, batch if all_known else pooled_counts(model, executor, chunks), wide)
-        params = model.solve(total, None)
-        if all_known:
-            return total, params, model
-        settled = labels.codes >= 0
-        if labels.fixed and labels.factor_row is not None:
-            settled = settled | (labels.factor_row >= 0)
-        weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight.copy()
-        weight[settled] = 0.0
-        rest = chunks.with_weight(weight)
-        soft = executor.reduce(lambda lane: model.tally(params, lane), rest, counts_bytes=size)
-        total = total + replace(soft, objective=0.0)
-        return total, model.solve(total, None), model
-
-    def _widened(self, before: Counts, batch: Counts) -> Counts:
-        """Earlier counts in the shape of the new ones (new categories, first missing values)."""
-        return before
-
-    def _first_classes(self, classes: Any) -> NDArray[Any]:
-        given = self.classes if classes is None else classes
-        if given is None:
-            raise InputError("classes must be passed on the first call to partial_fit.")
-        return read_classes(given)
-
-    def _same_classes(self, classes: Any) -> NDArray[Any]:
-        if classes is not None and set(read_classes(classes).tolist()) != set(self.classes_.tolist()):
-            raise InputError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
-            )
-        return self.classes_
-
     # ---- predicting
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         r""":math:`\log P(y) + \log p(x \mid y)` for every row and class, shape (n_samples, n_classes)."""
@@ -334,21 +238,6 @@ class BaseNaiveBayes(ClassifierMixin, GenerativeEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _anchored(model: MixtureModel, batch: Counts, before: Counts | None) -> MixtureModel:
-    """The model with the priors that take their place from the data put where all rows so far have it."""
-
-    def seen(block: str) -> Any:
-        part: Any = batch.parts[block]
-        earlier: Any = None if before is None else before.parts[block]
-        return part.pooled() if earlier is None else earlier.pooled() + part.pooled()
-
-    priors = tuple(
-        family.anchored(prior, seen(str(b)))
-        for b, (family, prior) in enumerate(zip(model.families, model.priors, strict=True))
-    )
-    return replace(model, priors=priors)
 
 
 class DiscreteNaiveBayes(BaseNaiveBayes):

@@ -126,7 +126,7 @@ class CategoricalNB(CodeRows, DiscreteNaiveBayes):
         super()._check_parameters()
         self._check_unknown()
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
         """Add a batch of rows to what was learned so far; new values of a column are learned as they come.
 
         Parameters
@@ -139,10 +139,12 @@ class CategoricalNB(CodeRows, DiscreteNaiveBayes):
             All classes; needed in the first call, unless the constructor names them.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row.
+        **forgetting
+            ``forgetting`` and ``memory``, as for the other naive Bayes classifiers.
         """
         self._is_counting = True
         try:
-            return super().partial_fit(X, y, classes, sample_weight)
+            return super().partial_fit(X, y, classes, sample_weight, **forgetting)
         finally:
             self._is_counting = False
 
@@ -154,7 +156,7 @@ class CategoricalNB(CodeRows, DiscreteNaiveBayes):
             return (replace(prior, alpha=alpha),)
         return (prior,)
 
-    def _widened(self, before: Counts, batch: Counts) -> Counts:
+    def _widened(self, before: Counts) -> Counts:
         """Earlier counts with room for values first seen in this batch."""
         wide = self._counted_family.room_for(self._fitted_family(), before.parts["0"].arrays()["count"])
         return Counts({**before.parts, "0": Sums({"count": wide})}, before.objective)

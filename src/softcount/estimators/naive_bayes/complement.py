@@ -12,6 +12,7 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunk
 from softcount.core.learn import Learned
 from softcount.estimators._choosing import Outcome
+from softcount.estimators._generative import ChunkScorer
 from softcount.estimators.naive_bayes.multinomial import MultinomialNB
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.families.columns import ColumnFamily
@@ -145,30 +146,26 @@ class ComplementNB(MultinomialNB):
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (SeenWords(),)
 
-    def _class_scores(self, X: Any) -> FloatArray:
-        chunks = self._rows(X)
-        out = np.zeros((chunks.n_rows, self.classes_.shape[0]))
+    def _chunk_scorer(self) -> ChunkScorer:
         weights = self.feature_log_prob_.T
         # With alpha=0 a word that only one class has speaks for it with infinite weight: it decides alone.
         decisive = np.isposinf(weights)
         scorer = LinearScorer(np.where(decisive, 0.0, weights), None, None)
         decider = LinearScorer(decisive.astype(np.float64), None, None) if decisive.any() else None
 
-        def task(chunk: Chunk) -> None:
+        def score(chunk: Chunk, out: FloatArray) -> None:
             # What a multinomial with these weights would score is the rule's score.
-            scores = np.zeros((chunk.n_rows, weights.shape[1]))
+            out.fill(0.0)
             block = cast("DenseBlock | SparseBlock", chunk.blocks[0])
-            scorer.add(block, scores)
+            scorer.add(block, out)
             if decider is not None:
-                hits = np.zeros_like(scores)
+                hits = np.zeros_like(out)
                 decider.add(block, hits)
-                scores[(hits == 0.0) & (hits > 0.0).any(axis=1, keepdims=True)] = -np.inf
-            out[chunk.start : chunk.start + chunk.n_rows] = scores
+                out[(hits == 0.0) & (hits > 0.0).any(axis=1, keepdims=True)] = -np.inf
+            if self.classes_.shape[0] == 1:
+                out += self.class_log_prior_
 
-        self._executor().each(task, chunks)
-        if self.classes_.shape[0] == 1:
-            out += self.class_log_prior_
-        return out
+        return score
 
     def top_features(self, k: int = 10, *, feature_names: Any = None) -> dict[Any, list[tuple[str, float]]]:
         """The words whose weight for a class is largest compared with the mean of their weights for all classes.

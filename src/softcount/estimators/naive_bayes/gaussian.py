@@ -14,7 +14,7 @@ from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES
 from softcount.estimators._choosing import Outcome
 from softcount.estimators._parameters import check_number, documented, read_class_prior
-from softcount.estimators._tables import check_finite, check_magnitude, dense_block, in_range, read_numbers
+from softcount.estimators._tables import check_finite, check_magnitude, dense_block, in_range, range_of, read_numbers
 from softcount.estimators.distant.training import DistantBlocks
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
 from softcount.families.blocks import Block, DenseBlock
@@ -120,10 +120,13 @@ class GaussianNB(BaseNaiveBayes):
         check_number("var_smoothing", self.var_smoothing, 0)
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        X = read_numbers(self, X, reset=reset, accept_sparse=False)
+        X = read_numbers(self, X, reset=reset, accept_sparse=False, check_finite=False)
+        seen = range_of(X)
+        if not (seen.least > -np.inf and seen.greatest < np.inf):
+            check_finite(self, X)
         if reset:
             check_magnitude(X, self._feature_names())
-        return (dense_block(X),)
+        return (dense_block(X, has_missing=seen.has_missing),)
 
     def _read_training_rows(self, X: Any) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=True, accept_sparse=False, check_finite=False)

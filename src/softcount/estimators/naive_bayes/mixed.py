@@ -139,15 +139,15 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
         return self._table_priors(MomentPrior(smoothing=self.var_smoothing), groups.size)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
         """Add a batch of rows to what was learned so far; new categories are learned as they come."""
         self._is_counting = True
         try:
-            return super().partial_fit(X, y, classes, sample_weight)
+            return super().partial_fit(X, y, classes, sample_weight, **forgetting)
         finally:
             self._is_counting = False
 
-    def _widened(self, before: Counts, batch: Counts) -> Counts:
+    def _widened(self, before: Counts) -> Counts:
         """Earlier counts with room for categories first seen in this batch."""
         parts = dict(before.parts)
         for b, (old, new) in enumerate(zip(self.model_.families, self._families(), strict=True)):

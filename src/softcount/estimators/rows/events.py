@@ -24,9 +24,11 @@ class EventRows(GenerativeEstimator):
     """An estimator of Poisson columns."""
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        X = read_numbers(self, X, reset=reset)
-        check_counts(X, self._feature_names, type(self).__name__)
-        return (sparse_block(without_duplicates(X)) if is_sparse(X) else dense_block(X),)
+        X = read_numbers(self, X, reset=reset, check_finite=False)
+        has_missing = check_counts(X, self._feature_names, self).has_missing
+        if is_sparse(X):
+            return (sparse_block(without_duplicates(X), has_missing=has_missing),)
+        return (dense_block(X, has_missing=has_missing),)
 
     def _families(self) -> tuple[ColumnFamily, ...]:
         return (Poisson(),)

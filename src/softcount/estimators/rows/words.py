@@ -32,12 +32,13 @@ class WordRows(GenerativeEstimator):
         reads_word_ids = is_ragged(X) if reset else self._reads_word_ids and is_nested(X)
         if reads_word_ids:
             X = word_ids_to_counts(X, None if reset else self.n_features_in_)
-        X = read_numbers(self, X, reset=reset)
-        check_counts(X, self._feature_names, type(self).__name__)
+        X = read_numbers(self, X, reset=reset, check_finite=False)
+        seen = check_counts(X, self._feature_names, self)
         if reset:
             self._reads_word_ids = reads_word_ids
-            self._mean_length = _mean_length(X)
-        return (sparse_block(X) if is_sparse(X) else dense_block(X),)
+            self._mean_length = seen.total / max(int(X.shape[0]), 1)
+        block = sparse_block if is_sparse(X) else dense_block
+        return (block(X, has_missing=seen.has_missing),)
 
     def _survey_columns(self, X: Any) -> RowsSurvey:
         if is_ragged(X):
@@ -74,8 +75,3 @@ class WordRows(GenerativeEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _mean_length(X: Any) -> float:
-    total = float(np.nansum(X.data)) if is_sparse(X) else float(np.nansum(X))
-    return total / max(int(X.shape[0]), 1)

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from softcount._errors import InputError
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._tables import (
+    check_finite,
     dense_block,
     is_sparse,
+    range_of,
     read_numbers,
     sparse_block,
     without_duplicates,
 )
 from softcount.families.bernoulli import Bernoulli
-from softcount.families.blocks import Block
+from softcount.families.blocks import Block, SparseBlock
 from softcount.families.columns import ColumnFamily
 
 __all__ = ["YesNoRows"]
@@ -29,17 +31,32 @@ class YesNoRows(GenerativeEstimator):
     binarize: float | None
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
-        X = read_numbers(self, X, reset=reset)
+        X = read_numbers(self, X, reset=reset, check_finite=False)
         if is_sparse(X):
             if self.binarize is not None and self.binarize < 0:
                 raise InputError(
                     f"Cannot binarize a sparse matrix with threshold < 0 (binarize={self.binarize}): every empty cell "
                     "would become 1. Use a threshold of 0 or more, or a dense array."
                 )
-            return (sparse_block(_thresholded(without_duplicates(X), self.binarize), binary=True),)
+            return (self._sparse_block(without_duplicates(X)),)
+        has_missing = False
+        if X.dtype.kind == "f":
+            seen = range_of(X)
+            if not (seen.least > -np.inf and seen.greatest < np.inf):
+                check_finite(self, X)
+            has_missing = seen.has_missing
         if self.binarize is None:
             self._check_between(X)
-        return (dense_block(X, threshold=self.binarize),)
+        threshold = None if _is_yes_or_no(X, self.binarize) else self.binarize
+        return (dense_block(X, threshold=threshold, has_missing=has_missing),)
+
+    def _sparse_block(self, X: Any) -> SparseBlock:
+        seen, threshold = range_of(X), self.binarize
+        if not (seen.least > -np.inf and seen.greatest < np.inf):
+            check_finite(self, X)
+        if threshold is not None and seen.least > threshold and not seen.has_missing:
+            return SparseBlock(X.indptr, X.indices, None, X.shape[1])
+        return sparse_block(_thresholded(X, threshold), binary=True, has_missing=seen.has_missing)
 
     def _check_between(self, X: NDArray[Any]) -> None:
         wrong = (X < 0) | (X > 1)
@@ -59,6 +76,13 @@ class YesNoRows(GenerativeEstimator):
         return tags
 
 
+def _is_yes_or_no(X: NDArray[Any], threshold: float | None) -> bool:
+    """Whether cells are whole numbers that a threshold would leave as they are: nobody need apply it then."""
+    if threshold is None or X.dtype.kind == "f" or X.size == 0:
+        return False
+    return 0.0 <= threshold < 1.0 and bool(X.dtype.kind == "b" or (X.min() >= 0 and X.max() <= 1))
+
+
 def _thresholded(X: Any, threshold: float | None) -> Any:
     """A sparse matrix of zeros and ones with the same pattern; missing cells stay missing."""
     if threshold is None:
@@ -70,9 +94,7 @@ def _thresholded(X: Any, threshold: float | None) -> Any:
             )
         return X
     above = X.data > threshold
-    if above.all():
-        data = np.ones(X.data.shape, dtype=np.uint8)
-    elif X.data.dtype.kind == "f" and np.isnan(X.data).any():
+    if X.data.dtype.kind == "f" and np.isnan(X.data).any():
         data = np.where(np.isnan(X.data), np.nan, above.astype(np.float64))
     else:
         data = above.astype(np.uint8)

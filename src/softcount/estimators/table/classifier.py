@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,30 +13,31 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration, fit_isotonic
 from softcount.core.candidates import FULL, GIVEN, NONE
-from softcount.core.chunks import Chunks, chunk_rows
+from softcount.core.chunks import Chunks, Rows, chunk_rows
 from softcount.core.crossfit import HeldOut
-from softcount.core.execute import resolve_n_jobs
-from softcount.core.learn import Learned, learn, warn_about
+from softcount.core.execute import Executor, resolve_n_jobs
+from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel
 from softcount.core.unlabeled import can_choose, choose, held_out_as_given
 from softcount.estimators._choosing import AUTO, Outcome
 from softcount.estimators._parameters import check_number, documented
 from softcount.estimators._tables import names_of_columns
+from softcount.estimators.distant.training import DistantBlocks
 from softcount.estimators.naive_bayes._base import BaseNaiveBayes
-from softcount.estimators.table.answers import Answers, answers_of
-from softcount.estimators.table.evaluation import Evaluation, evaluate
+from softcount.estimators.table.held_out import held_out_answers
 from softcount.estimators.table.settings import Setting, choose_setting
+from softcount.estimators.table.streamed import TablesElsewhere, any_known, only_occurrence
 from softcount.estimators.table.text import TextOptions
 from softcount.estimators.table.treatment import Treatment
 from softcount.families.bernoulli import Bernoulli
-from softcount.families.blocks import Block, SparseBlock
+from softcount.families.blocks import Block
 from softcount.families.categorical import Categorical
 from softcount.families.columns import ColumnFamily, PseudoCounts
 from softcount.families.moment_prior import MomentPrior
 from softcount.families.multinomial import Multinomial
 from softcount.inputs.cells import MISSING_MARKS
 from softcount.inputs.raw_table import RawTable
-from softcount.inputs.roles import decide_roles
+from softcount.inputs.roles import ColumnRole, decide_roles
 
 __all__ = ["TableClassifier"]
 
@@ -48,7 +48,7 @@ Listener = Callable[[str], None]
 
 
 @documented
-class TableClassifier(BaseNaiveBayes):
+class TableClassifier(TablesElsewhere, BaseNaiveBayes):
     r"""Naive Bayes of whole tables: texts beside numbers, categories, counts and dates, from the labels there are.
 
     .. math:: \log p(x_i, k) = \log\pi_k + \sum_b \log p_{bk}(x_{ib})
@@ -192,7 +192,7 @@ class TableClassifier(BaseNaiveBayes):
             del self._listener
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
         """Refused: what the columns are has to be decided from all rows."""
         raise InputError("TableClassifier learns from all rows at once; use fit.")
 
@@ -208,10 +208,7 @@ class TableClassifier(BaseNaiveBayes):
             return self._as_events(self.treatment_.blocks(table, n_threads), self.setting_)
         self._tell("looking at the columns")
         marks = MISSING_MARKS if self.missing_marks is None else frozenset(self.missing_marks)
-        roles = decide_roles(table.columns, self.roles, marks, where=table.where)
-        if not any(role.is_learned for role in roles):
-            found = "; ".join(f"{role.name!r}: {role.role} ({role.reason})" for role in roles) or "no column at all"
-            raise InputError(f"There is no column to learn from. Found {found}. Give a column another role.")
+        roles = self._roles_of(table)
         options = TextOptions() if self.text is None else self.text
         self._tell("counting words" if any(role.role == "text" for role in roles) else "reading cells")
         self.treatment_, blocks = Treatment.learn(table, roles, sorted(marks), options, n_threads)
@@ -219,11 +216,20 @@ class TableClassifier(BaseNaiveBayes):
         self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         return blocks
 
+    def _roles_of(self, table: RawTable) -> list[ColumnRole]:
+        """What the columns are."""
+        marks = MISSING_MARKS if self.missing_marks is None else frozenset(self.missing_marks)
+        roles = decide_roles(table.columns, self.roles, marks, where=table.where)
+        if not any(role.is_learned for role in roles):
+            found = "; ".join(f"{role.name!r}: {role.role} ({role.reason})" for role in roles) or "no column at all"
+            raise InputError(f"There is no column to learn from. Found {found}. Give a column another role.")
+        return roles
+
     def _as_events(self, blocks: tuple[Block, ...], setting: Setting) -> tuple[Block, ...]:
         """Blocks of words as the event model wants them: counts, or where a word occurs."""
         if setting.event_model == "multinomial":
             return blocks
-        return tuple(replace(b, data=None) if isinstance(b, SparseBlock) else b for b in blocks)
+        return only_occurrence(blocks)
 
     def _settings(self) -> list[Setting]:
         events = EVENT_MODELS if self.event_model == AUTO else (self.event_model,)
@@ -235,6 +241,8 @@ class TableClassifier(BaseNaiveBayes):
     def _fit_with_choice(
         self, blocks: tuple[Block, ...], labels: Any, weight: FloatArray | None, classes: NDArray[Any]
     ) -> Outcome:
+        if isinstance(blocks, DistantBlocks):
+            return self._fit_elsewhere(blocks, classes)
         executor, plan, size = self._executor(), self._plan(), chunk_rows(self._groups(classes).shape[0])
 
         def make_model(setting: Setting) -> MixtureModel:
@@ -248,6 +256,15 @@ class TableClassifier(BaseNaiveBayes):
         )
         model = make_model(self.setting_)
         chunks = Chunks(self._as_events(blocks, self.setting_), labels, weight, rows_per_chunk=size)
+        outcome, held, name = self._learned_from(model, executor, chunks, plan)
+        usable = labels.codes >= 0 if weight is None else (labels.codes >= 0) & (weight > 0.0)
+        self.evaluation_, self.held_out_ = held_out_answers(held, name, outcome.calibration, np.flatnonzero(usable))
+        return outcome
+
+    def _learned_from(
+        self, model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan
+    ) -> tuple[Outcome, HeldOut | None, str]:
+        """Fit; what was said of rows held out, and by which candidate."""
         self._tell("learning")
         if self.unlabeled_weight == AUTO and can_choose(model, chunks):
             choice = choose(model, executor, chunks, plan, self._listener)
@@ -255,15 +272,13 @@ class TableClassifier(BaseNaiveBayes):
             cooling, verdict, factor = choice.cooling, choice.verdict, 0.0 if choice.use == NONE else 1.0
         else:
             learned, verdict, factor = learn(model, executor, chunks, plan), None, model.unlabeled_weight
-            use, name, held, cooling = NONE if labels.all_known() or not factor else FULL, GIVEN, None, None
-            if not learned.fit.interrupted and (labels.codes >= 0).any():
+            use, name, held, cooling = NONE if chunks.all_known or not factor else FULL, GIVEN, None, None
+            if not learned.fit.interrupted and any_known(chunks):
                 held = held_out_as_given(model, executor, chunks, plan, n_iter=learned.fit.n_iter, tell=self._listener)
                 cooling = held.cooling(GIVEN) if len(held) else None
         warn_about(learned, type(self).__name__, plan.stopping)
         self.interrupted_ = learned.fit.interrupted
-        calibration = self._calibration(cooling, held, name)
-        self.evaluation_, self.held_out_ = _held_out(held, name, calibration, labels, weight)
-        return Outcome(learned, use, factor, verdict, calibration)
+        return Outcome(learned, use, factor, verdict, self._calibration(cooling, held, name)), held, name
 
     def _calibration(self, cooling: float | None, held: HeldOut | None, name: str) -> Calibration | None:
         if self.calibrate == "none" or cooling is None:
@@ -358,16 +373,3 @@ def _by_class(scores: FloatArray, model: MixtureModel, weight: FloatArray) -> Fl
     shares = np.zeros((model.n_components, model.n_classes))
     shares[np.arange(model.n_components), model.groups] = weight
     return np.asarray(scores @ (shares / np.maximum(shares.sum(axis=0), 1e-300)))
-
-
-def _held_out(
-    held: HeldOut | None, name: str, calibration: Calibration | None, labels: Any, weight: FloatArray | None
-) -> tuple[Evaluation | None, Answers | None]:
-    """How good the cross-fitted answers are, and the answers, as rows of the table."""
-    if held is None or len(held) == 0:
-        return None, None
-    usable = labels.codes >= 0 if weight is None else (labels.codes >= 0) & (weight > 0.0)
-    before = held.cooled(name, 0.0)
-    after = before if calibration is None else calibration.apply(held.log_posterior[name], held.length)
-    rows = np.flatnonzero(usable)[held.rows]
-    return evaluate(before, after, held.codes, rows, held.weight), answers_of(after, rows, held.codes, held.weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,7 @@ from scipy.sparse import csr_array, hstack
 from softcount import kernels
 from softcount._errors import InputError
 
-__all__ = ["TextCounter", "TextOptions", "Vocabulary"]
+__all__ = ["TextCounter", "TextOptions", "Vocabulary", "counted_rows"]
 
 #: Most columns that hashing spreads words over.
 MOST_HASHED = 2**24
@@ -131,6 +132,10 @@ class TextCounter:
     characters: Vocabulary | None = None
     _prepared: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What was prepared for counting cannot be sent, and is made again where it is needed.
+        return {**vars(self), "_prepared": {}}
+
     @classmethod
     def learn(
         cls, texts: Sequence[str], options: TextOptions | None = None, n_threads: int = 1
@@ -170,6 +175,8 @@ class TextCounter:
         n_threads : int
             Threads to use; the answer does not depend on it.
         """
+        if not len(texts):  # scikit-learn refuses no texts at all
+            return csr_array((0, len(self.feature_names())), dtype=np.int64)
         parts = []
         if self.options.words is not None:
             parts.append(self._count_words(texts, n_threads))
@@ -210,6 +217,38 @@ def _learn_words(texts: Sequence[str], options: TextOptions, n_threads: int) -> 
         kept = np.array([j for j, name in enumerate(names) if name not in left_out], dtype=np.int64)
         names, matrix = [names[j] for j in kept.tolist()], matrix[:, kept]
     return names, matrix
+
+
+def counted_rows(texts: Sequence[str], options: TextOptions, n_threads: int = 1) -> tuple[dict[str, Counter[str]], int]:
+    """In how many texts each word and each run of characters occurs, and how many counts that makes.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    options : TextOptions
+    n_threads : int
+
+    Examples
+    --------
+    >>> found, stored = counted_rows(["to be or not to be", "let it be"], TextOptions())
+    >>> found["words"]["be"], found["words"]["to"], stored
+    (2, 1, 7)
+    """
+    if options.n_hashed is not None:
+        return {}, int(TextCounter(options).count(texts, n_threads).nnz)
+    found: dict[str, Counter[str]] = {}
+    stored = 0
+    for kind in ("words", "characters"):
+        if getattr(options, kind) is None:
+            continue
+        if kind == "words":
+            names, counts = _learn_words(texts, options, n_threads)
+        else:
+            names, counts = _learned(_vectorizer(kind, options, None), texts)
+        rows = np.bincount(counts.indices, minlength=len(names))
+        found[kind] = Counter(dict(zip(names, rows.tolist(), strict=True)))
+        stored += int(counts.nnz)
+    return found, stored
 
 
 def _learned(vectorizer: Any, texts: Sequence[str]) -> tuple[list[str], csr_array]:

@@ -19,7 +19,7 @@ from softcount.inputs.columns import Column, learn_categories
 from softcount.inputs.raw_table import RawTable
 from softcount.inputs.roles import ColumnRole
 
-__all__ = ["FAMILY_OF_ROLE", "Treatment"]
+__all__ = ["FAMILY_OF_ROLE", "Treatment", "options_for"]
 
 #: The distribution of a column, by its role.
 FAMILY_OF_ROLE = {"number": "gaussian", "date": "gaussian", "count": "poisson", "category": "categorical"}
@@ -65,8 +65,8 @@ class Treatment:
             plans.append(ColumnPlan(role.name, FAMILY_OF_ROLE[role.role], role.reason, categories, column.kind))
         counters, counts = [], []
         for role in treatment.text_roles:
-            chosen = replace(options, characters=UNSPACED) if _is_unspaced(role, options) else options
-            counter, matrix = TextCounter.learn(treatment._texts(table, role.name), chosen, n_threads)
+            chosen = options_for(role, options)
+            counter, matrix = TextCounter.learn(treatment.texts(table, role.name), chosen, n_threads)
             counters.append(counter)
             counts.append(matrix)
         treatment = replace(treatment, plan=TablePlan(tuple(plans)), counters=tuple(counters))
@@ -91,7 +91,7 @@ class Treatment:
         """The rows of another table, laid out as the training rows were."""
         columns = self.columns(table)
         counts = [
-            counter.count(self._texts(table, role.name), n_threads)
+            counter.count(self.texts(table, role.name), n_threads)
             for role, counter in zip(self.text_roles, self.counters, strict=True)
         ]
         return self._assemble(columns, counts)
@@ -109,7 +109,8 @@ class Treatment:
             names.extend(f"{prefix}{word}" for word in counter.feature_names())
         return names
 
-    def _texts(self, table: RawTable, name: str) -> list[str]:
+    def texts(self, table: RawTable, name: str) -> list[str]:
+        """The cells of a column as texts; a missing one is empty."""
         return ["" if cell is None else cell if isinstance(cell, str) else str(cell) for cell in table.columns[name]]
 
     def columns(self, table: RawTable) -> list[Column]:
@@ -159,5 +160,7 @@ def _spelled(cell: Any) -> str:
     return str(cell)
 
 
-def _is_unspaced(role: ColumnRole, options: TextOptions) -> bool:
-    return options.characters is None and role.reason.startswith("a script without spaces")
+def options_for(role: ColumnRole, options: TextOptions) -> TextOptions:
+    """How the texts of a column are counted: where words are not set apart by spaces, by runs of characters too."""
+    is_unspaced = options.characters is None and role.reason.startswith("a script without spaces")
+    return replace(options, characters=UNSPACED) if is_unspaced else options

@@ -60,6 +60,8 @@ class GLMFamily(ABC):
     is_discrete: ClassVar[bool] = False
     #: Smallest value of the support, where prediction intervals end.
     lower_bound: ClassVar[float] = -np.inf
+    #: Targets of this size, or all smaller than its inverse, leave the means, variances and squares that are numbers.
+    largest_size: ClassVar[float] = 1e60
 
     @property
     def target_domain(self) -> str:

@@ -20,6 +20,7 @@ class GaussianFamily(GLMFamily):
 
     name: ClassVar[str] = "gaussian"
     default_link: ClassVar[str] = "identity"
+    largest_size: ClassVar[float] = 1e150
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """One."""

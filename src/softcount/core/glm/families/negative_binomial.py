@@ -30,6 +30,8 @@ class NegativeBinomialFamily(GLMFamily):
 
     name: ClassVar[str] = "negative_binomial"
     default_link: ClassVar[str] = "log"
+    #: Larger counts are no whole numbers any more, and sums over them no sums.
+    largest_size: ClassVar[float] = 2.0**53
     fixed_dispersion: ClassVar[float | None] = 1.0
     is_discrete: ClassVar[bool] = True
     lower_bound: ClassVar[float] = 0.0

@@ -1,0 +1,54 @@
+"""One row added to all rows of a table, and all rows summed, where rows are short.
+
+NumPy goes through a table of a few columns row by row, and every row costs more than its few numbers. Several rows
+taken as one long row cost as much as one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from softcount._types import FloatArray
+
+__all__ = ["add_to_rows", "sum_of_rows"]
+
+#: Rows taken as one.
+TOGETHER = 64
+#: Rows this long are long enough.
+LONG = 64
+
+
+def add_to_rows(table: FloatArray, row: FloatArray) -> None:
+    """Add ``row`` of shape (n_columns,) to every row of a C-contiguous table, in place.
+
+    Examples
+    --------
+    >>> table = np.zeros((130, 2))
+    >>> add_to_rows(table, np.array([1.0, 2.0]))
+    >>> table.sum(axis=0)
+    array([130., 260.])
+    """
+    n_rows, n_columns = table.shape
+    whole = n_rows - n_rows % TOGETHER
+    if n_columns >= LONG or whole == 0 or not table.flags.c_contiguous:
+        table += row
+        return
+    long = table[:whole].reshape(-1, TOGETHER * n_columns)
+    long += np.tile(row, TOGETHER)
+    table[whole:] += row
+
+
+def sum_of_rows(table: FloatArray) -> FloatArray:
+    """The sum over the rows of a C-contiguous table, shape (n_columns,).
+
+    Examples
+    --------
+    >>> sum_of_rows(np.ones((130, 2)))
+    array([130., 130.])
+    """
+    n_rows, n_columns = table.shape
+    whole = n_rows - n_rows % TOGETHER
+    if n_columns >= LONG or whole == 0 or not table.flags.c_contiguous:
+        return np.asarray(table.sum(axis=0))
+    long = table[:whole].reshape(-1, TOGETHER * n_columns).sum(axis=0)
+    return np.asarray(long.reshape(TOGETHER, n_columns).sum(axis=0) + table[whole:].sum(axis=0))

@@ -1,0 +1,78 @@
+"""Tables that are read piece by piece, folders of Parquet files, clusters and checkpoints on the command line."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import softcount
+
+
+def folder_of_parquet(path, rows, per_file=200):
+    """The rows as a folder of Parquet files."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path.mkdir()
+    numbers, labels, texts = zip(*rows, strict=True)
+    table = pa.table({"id": numbers, "label": [name or None for name in labels], "text": texts})
+    for number, start in enumerate(range(0, table.num_rows, per_file)):
+        pq.write_table(table.slice(start, per_file), path / f"part-{number}.parquet", row_group_size=90)
+    return path
+
+
+def texts_of(rows):
+    return {"id": [row[0] for row in rows], "text": [row[2] for row in rows]}
+
+
+def assert_says_the_same(one, other, rows):
+    first, second = softcount.load(one), softcount.load(other)
+    np.testing.assert_allclose(
+        second.predict_proba(texts_of(rows)), first.predict_proba(texts_of(rows)), rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("way", [["--in-pieces"], ["--at-once"], ["--dask", "local"]])
+def test_a_folder_of_parquet_files_is_a_table(command, tmp_path, message_rows, trained, way):
+    folder = folder_of_parquet(tmp_path / "rows", message_rows)
+    assert command("train", folder, "-o", "model.softcount", "--report", "report.json", "--quiet", *way) == 0
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["n_rows"] == len(message_rows)
+    assert told["n_labeled"] == 60
+    assert_says_the_same(trained, tmp_path / "model.softcount", message_rows)
+    assert command("predict", "model.softcount", folder, "-o", "out.csv", "--quiet") == 0
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        answers = list(csv.DictReader(file))
+    assert [row["id"] for row in answers] == [row[0] for row in message_rows]
+    assert command("evaluate", "model.softcount", folder, "--quiet") == 0
+
+
+def test_a_csv_file_is_read_in_pieces_when_asked(command, tmp_path, messages, message_rows, trained):
+    assert command("train", messages, "-o", "model.softcount", "--in-pieces", "--quiet") == 0
+    assert (tmp_path / "model.report.html").exists()
+    assert_says_the_same(trained, tmp_path / "model.softcount", message_rows)
+
+
+def test_a_training_that_ended_is_taken_up_to_the_same_bits(command, tmp_path, messages):
+    for name in ("first", "again"):
+        more = ("--resume",) if name == "again" else ()
+        arguments = ("--checkpoint", "kept", *more, "-o", f"{name}.softcount", "--no-report", "--quiet")
+        assert command("train", messages, *arguments) == 0
+    one, other = softcount.load(tmp_path / "first.softcount"), softcount.load(tmp_path / "again.softcount")
+    for mine, theirs in zip(one.params_.blocks, other.params_.blocks, strict=True):
+        for name, values in mine.items():
+            assert values.tobytes() == theirs[name].tobytes()
+    assert list((tmp_path / "kept").iterdir())
+
+
+def test_what_does_not_go_together_is_refused(command, tmp_path, messages, capsys):
+    assert command("train", messages, "--resume") == 2
+    assert "give that as well" in capsys.readouterr().err
+    assert command("train", messages, "--dask", "local") == 2
+    assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
+    assert command("train", messages, messages, "--in-pieces") == 2
+    assert "one file or folder" in capsys.readouterr().err
+    assert command("train", messages, "--checkpoint", "kept", "--no-report", "--quiet") == 0
+    assert command("train", messages, "--checkpoint", "kept", "--no-report", "--quiet") != 0
+    assert "resume" in capsys.readouterr().err
