@@ -31,7 +31,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codec
 
 #: How files begin that get called tables but hold no text, and what to do with them.
 _NO_TEXT = {
-    b"PK\x03\x04": "this is an Excel workbook or a zip archive, not text. Save the sheet as CSV UTF-8, unpack the archive.",
+    b"PK\x03\x04": "this is an Excel workbook or a zip archive, not text. Save the sheet as CSV, unpack the archive.",
     b"\xd0\xcf\x11\xe0": "this is an old Excel workbook, not text. Save the sheet as CSV UTF-8.",
     b"\x1f\x8b": "this is compressed with gzip. Unpack it: zcat FILE | softcount ... -, or gunzip FILE.",
     b"PAR1": "this is a Parquet file. Say --format parquet.",
