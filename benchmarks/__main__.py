@@ -54,13 +54,20 @@ def measure(workload: str, setting: Setting, turns: int, patience: float, *, mem
     if not isinstance(found, list):
         return measured
     measured.outcomes = [Outcome.from_dict(outcome) for outcome in found]
+    if memory:
+        add_memory(measured, setting)
+    return measured
+
+
+def add_memory(measured: Measured, setting: Setting) -> None:
+    """Measure the memory of everybody who gave a right answer, where a limit is set."""
     for which, outcome in enumerate(measured.outcomes):
         for timing in (outcome.ours, *outcome.rivals):
-            if memory and outcome.memory_limit_mb is not None and timing.status == "ok":
-                extra, error = call_worker("memory", workload, setting, "--which", str(which), "--name", timing.name)
+            if outcome.memory_limit_mb is not None and timing.status == "ok":
+                asked = ("--which", str(which), "--name", timing.name)
+                extra, error = call_worker("memory", measured.workload, setting, *asked)
                 timing.extra_mb = extra if isinstance(extra, float) else None
                 timing.note += f"; memory: {error}" if error else ""
-    return measured
 
 
 def show(measured: Measured) -> None:
@@ -106,6 +113,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--turns", type=int, help="turns that each takes (default 5)")
     parser.add_argument("--patience", type=float, default=10.0, help="seconds after which one takes no further turn")
     parser.add_argument("--no-memory", action="store_true", help="do not measure memory; --quick does not")
+    parser.add_argument("--only-memory", action="store_true", help="measure memory alone, beside times in the folder")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results are written")
     parser.add_argument("--only-report", action="store_true", help="measure nothing, show what lies in the folder")
     parser.add_argument("--update-docs", action="store_true", help=f"write {PAGE.relative_to(REPOSITORY)} as well")
@@ -122,8 +130,13 @@ def main(arguments: list[str] | None = None) -> int:
     if not asked.only_report:
         for workload in chosen(asked.workloads):
             print(f"\n== {workload}", flush=True)
-            turns = asked.turns or (3 if asked.quick else 5)
-            measured = measure(workload, setting, turns, asked.patience, memory=not (asked.no_memory or asked.quick))
+            if asked.only_memory:
+                measured = Measured.load(asked.folder / f"{workload}.json")
+                add_memory(measured, setting)
+            else:
+                turns = asked.turns or (3 if asked.quick else 5)
+                with_memory = not (asked.no_memory or asked.quick)
+                measured = measure(workload, setting, turns, asked.patience, memory=with_memory)
             measured.save(asked.folder)
             show(measured)
             failed |= measured.failed
