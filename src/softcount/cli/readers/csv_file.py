@@ -53,8 +53,8 @@ def read_csv(
     """
     buffered: Any = file
     start = buffered.peek(SNIFFED)
-    for mark, what in _NO_TEXT.items():
-        if start.startswith(mark):
+    for magic, what in _NO_TEXT.items():
+        if start.startswith(magic):
             raise DataError(f"{path}: {what}")
     chosen = encoding or _encoding_of(start)
     try:

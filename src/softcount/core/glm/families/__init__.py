@@ -59,7 +59,7 @@ def resolve_family(family: str | GLMFamily, *, theta: float = 1.0, power: float 
     """
     if isinstance(family, GLMFamily):
         return family
-    if isinstance(family, str) and "~" in family:
+    if "~" in str(family):
         raise InputError(
             f"{family!r} is a formula, not a family. Write GLM.from_formula({family!r}, table, family='gaussian')."
         )
