@@ -94,6 +94,9 @@ def checkpoints(
                 f"The folder {str(place)!r} holds checkpoints of an earlier fit. Go on with them by resume=True, or "
                 "give an empty folder."
             )
+        for unfinished in place.rglob(".*.part"):
+            # A process that was killed while it wrote left it behind, and nobody else is here now.
+            unfinished.unlink(missing_ok=True)
         book = _Book(place, seconds, iterations)
         token = FITTING.set(book.begin)
         try:
