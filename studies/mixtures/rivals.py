@@ -30,9 +30,7 @@ def rivals() -> Iterator[str]:
         for searched, other in (({}, {}), ({"thorough": True}, {"n_init": N_STARTS})):
             ours = GaussianMixture(k, random_state=0, n_jobs=1, **searched)
             theirs = Theirs(k, random_state=0, **other)
-            text = (
-                f"Gaussian, {name}, {'thorough (scikit-learn, 20 starts)' if searched else 'defaults (scikit-learn)'}"
-            )
+            text = f"Gaussian, {name}, {'thorough (20 starts)' if searched else 'defaults'}"
             yield _line(text, partial(_score, ours, X), partial(_score, theirs, X), N_RUNS)
     tables = {"carcinoma": all_rows(CARCINOMA)}
     election = shared_table("lca/poLCA_election.csv")
