@@ -17,11 +17,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.mixtures", description=__doc__)
     parser.add_argument("study", choices=["maxima", "rivals", "coverage", "newton"])
     parser.add_argument("--seeds", type=int, default=30, help="maxima: fits of every table, with seeds 0, 1, ...")
+    parser.add_argument("--only", default="", help="maxima: tables whose name holds this")
     parser.add_argument("--draws", type=int, default=200, help="coverage: tables that are drawn")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     table = {
-        "maxima": lambda: maxima(args.seeds),
+        "maxima": lambda: maxima(args.seeds, args.only),
         "rivals": rivals,
         "newton": newton,
         "coverage": lambda: coverage(args.draws),
