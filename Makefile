@@ -23,7 +23,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pyth
 # The tests that say what a kernel must do, run once more without the compiled ones.
 FALLBACK_TESTS := $(wildcard tests/kernels tests/laws tests/families)
 
-.PHONY: help demo test test-compiled test-fallback lint format bench study-unlabeled clean distclean
+.PHONY: help demo test test-compiled test-fallback lint format bench bench-compare bench-scaling study-unlabeled clean distclean
 
 help:
 	@echo "make demo    build the environment and do the whole job on embedded messages"
@@ -31,6 +31,8 @@ help:
 	@echo "make lint    style, types, import contracts, shape of the tree"
 	@echo "make format  put the style right where that can be done mechanically"
 	@echo "make bench   every workload beside its rivals"
+	@echo "make bench-compare REF=main   what is more than a tenth slower than it was at REF"
+	@echo "make bench-scaling   how the time grows with rows, classes, columns and entries"
 	@echo "make study-unlabeled   what unlabeled rows are worth: tables and figures of the documentation"
 	@echo "make clean   remove what builds and runs left behind; make distclean removes .venv too"
 
@@ -68,6 +70,15 @@ study-unlabeled: $(READY)
 # installed: .venv/bin/python -m pip install -e '.[bench-torch]' brings it, and PyTorch.
 bench: $(READY_BENCH)
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# What has become slower since REF, a branch, tag or commit: it is built apart, and both do the same work in turn.
+bench-compare: $(READY_BENCH)
+	@test -n "$(REF)" || { echo "say with what: make bench-compare REF=main" >&2; exit 2; }
+	$(BIN)/python -m benchmarks.compare $(REF) $(ARGS)
+
+# Times against rows, classes, columns and entries, with the exponents.
+bench-scaling: $(READY_BENCH)
+	$(BIN)/python -m benchmarks.scaling $(ARGS)
 
 clean:
 	rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

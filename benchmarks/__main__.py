@@ -16,7 +16,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.measuring import Outcome, Setting
-from benchmarks.reporting import HEAD, MEMORY_HEAD, markdown_page, memory_rows, notes, plain_table, ratio_rows
+from benchmarks.reporting import (
+    HEAD,
+    LIMIT_HEAD,
+    MEMORY_HEAD,
+    limit_rows,
+    markdown_page,
+    markdown_table,
+    memory_rows,
+    notes,
+    plain_table,
+    ratio_rows,
+)
 from benchmarks.results import FOLDER, REPOSITORY, Measured, describe_machine
 from benchmarks.workloads import WORKLOADS, chosen
 
@@ -43,13 +54,20 @@ def measure(workload: str, setting: Setting, turns: int, patience: float, *, mem
     if not isinstance(found, list):
         return measured
     measured.outcomes = [Outcome.from_dict(outcome) for outcome in found]
+    if memory:
+        add_memory(measured, setting)
+    return measured
+
+
+def add_memory(measured: Measured, setting: Setting) -> None:
+    """Measure the memory of everybody who gave a right answer, where a limit is set."""
     for which, outcome in enumerate(measured.outcomes):
         for timing in (outcome.ours, *outcome.rivals):
-            if memory and outcome.memory_limit_mb is not None and timing.status == "ok":
-                extra, error = call_worker("memory", workload, setting, "--which", str(which), "--name", timing.name)
+            if outcome.memory_limit_mb is not None and timing.status == "ok":
+                asked = ("--which", str(which), "--name", timing.name)
+                extra, error = call_worker("memory", measured.workload, setting, *asked)
                 timing.extra_mb = extra if isinstance(extra, float) else None
                 timing.note += f"; memory: {error}" if error else ""
-    return measured
 
 
 def show(measured: Measured) -> None:
@@ -60,6 +78,9 @@ def show(measured: Measured) -> None:
     memory = [row for outcome in measured.outcomes for row in memory_rows(outcome)]
     if memory:
         print(plain_table(MEMORY_HEAD, memory))
+    limits = [row for outcome in measured.outcomes for row in limit_rows(outcome)]
+    if limits:
+        print(plain_table(LIMIT_HEAD, limits))
     for outcome in measured.outcomes:
         for note in notes(outcome):
             print(f"  {note}")
@@ -73,6 +94,15 @@ def collected(folder: Path) -> list[Measured]:
     return [Measured.load(path) for name in WORKLOADS if (path := folder / f"{name}.json").exists()]
 
 
+def scaling_table(folder: Path) -> str:
+    """What `make bench-scaling` left, as Markdown; nothing where it has not run."""
+    from benchmarks.scaling import HEAD as SCALING_HEAD
+    from benchmarks.scaling import collected as climbs
+
+    rows = [found.row() for found in climbs(folder / "scaling")]
+    return markdown_table(SCALING_HEAD, rows) if rows else ""
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
@@ -83,6 +113,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--turns", type=int, help="turns that each takes (default 5)")
     parser.add_argument("--patience", type=float, default=10.0, help="seconds after which one takes no further turn")
     parser.add_argument("--no-memory", action="store_true", help="do not measure memory; --quick does not")
+    parser.add_argument("--only-memory", action="store_true", help="measure memory alone, beside times in the folder")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results are written")
     parser.add_argument("--only-report", action="store_true", help="measure nothing, show what lies in the folder")
     parser.add_argument("--update-docs", action="store_true", help=f"write {PAGE.relative_to(REPOSITORY)} as well")
@@ -99,8 +130,13 @@ def main(arguments: list[str] | None = None) -> int:
     if not asked.only_report:
         for workload in chosen(asked.workloads):
             print(f"\n== {workload}", flush=True)
-            turns = asked.turns or (3 if asked.quick else 5)
-            measured = measure(workload, setting, turns, asked.patience, memory=not (asked.no_memory or asked.quick))
+            if asked.only_memory:
+                measured = Measured.load(asked.folder / f"{workload}.json")
+                add_memory(measured, setting)
+            else:
+                turns = asked.turns or (3 if asked.quick else 5)
+                with_memory = not (asked.no_memory or asked.quick)
+                measured = measure(workload, setting, turns, asked.patience, memory=with_memory)
             measured.save(asked.folder)
             show(measured)
             failed |= measured.failed
@@ -110,7 +146,8 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.only_report:
         for measured in everything:
             show(measured)
-    page = markdown_page(everything, "make bench ARGS=--update-docs" if asked.update_docs else "make bench")
+    command = "make bench ARGS=--update-docs" if asked.update_docs else "make bench"
+    page = markdown_page(everything, command, scaling_table(asked.folder))
     (asked.folder / "table.md").write_text(page, encoding="utf-8")
     (asked.folder / "all.json").write_text(
         json.dumps([asdict(measured) for measured in everything], indent=1) + "\n", encoding="utf-8"

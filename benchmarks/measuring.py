@@ -70,6 +70,8 @@ class Contestant:
         Called once before the first run, such as the search for the loosest tolerance that is exact enough.
     remark : callable, optional
         Called after the check; what it returns is printed beside the row.
+    tells_time : bool
+        Whether ``run`` returns the seconds that count, because some of what it does is not to be timed.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Contestant:
     goal: Goal | None = None
     prepare: Callable[[], object] | None = None
     remark: Callable[[], str] | None = None
+    tells_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Contest:
         How often the work is done in one turn; the time of one call is reported.
     memory_limit_mb : float, optional
         Most memory that a fit may need above the data. Measured, for everybody, where given.
+    seconds_limit : float, optional
+        Most time that softcount may take, where it is that and no rival that counts.
     """
 
     name: str
@@ -114,6 +119,7 @@ class Contest:
     checked_iterations: int = 5
     calls: int = 1
     memory_limit_mb: float | None = None
+    seconds_limit: float | None = None
 
 
 @dataclass
@@ -142,6 +148,7 @@ class Outcome:
     ours: Timing
     rivals: list[Timing]
     memory_limit_mb: float | None = None
+    seconds_limit: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as JSON holds it."""
@@ -154,7 +161,9 @@ class Outcome:
             Timing(**{**timing, "goal": Goal(**timing["goal"]) if timing["goal"] else None})
             for timing in (data["ours"], *data["rivals"])
         )
-        return cls(data["name"], data["per_iteration"], ours, rivals, data["memory_limit_mb"])
+        return cls(
+            data["name"], data["per_iteration"], ours, rivals, data["memory_limit_mb"], data.get("seconds_limit")
+        )
 
     @property
     def failed(self) -> bool:
@@ -230,6 +239,8 @@ def check(contestant: Contestant, contest: Contest) -> Timing:
 
 def one_turn(contestant: Contestant, calls: int = 1) -> float:
     """Seconds of one call, or of one iteration."""
+    if contestant.tells_time:
+        return float(contestant.run())
     if contestant.iterations is None:
         began = time.perf_counter()
         for _ in range(calls):
@@ -273,6 +284,9 @@ def hold(contest: Contest, threads: int, *, turns: int = 5, patience: float = 10
             timing = timings[name]
             timing.seconds, timing.turns = statistics.median(measured), len(measured)
             timing.fastest, timing.slowest = min(measured), max(measured)
+            if timing.seconds <= 0.0:
+                timing.status, timing.seconds = "too noisy", None
+                timing.note = "more iterations took less time than few: measure again when the machine is at rest"
     absent = {
         one.name: Timing(one.name, status="absent", note=one.reason, goal=one.goal)
         for one in contest.rivals
@@ -281,4 +295,4 @@ def hold(contest: Contest, threads: int, *, turns: int = 5, patience: float = 10
     everybody = timings | absent
     rivals = [everybody[one.name] for one in contest.rivals]
     return Outcome(contest.name, contest.ours.iterations is not None, timings[contest.ours.name], rivals,
-                   contest.memory_limit_mb)  # fmt: skip
+                   contest.memory_limit_mb, contest.seconds_limit)  # fmt: skip

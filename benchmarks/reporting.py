@@ -9,6 +9,7 @@ from benchmarks.results import Measured
 
 Row = tuple[str, ...]
 HEAD: Row = ("workload", "rival", "softcount", "rival's time", "ratio", "at least", "aim", "verdict")
+LIMIT_HEAD: Row = ("what", "softcount", "limit", "verdict")
 MEMORY_HEAD: Row = ("fit", "softcount, MB", "limit, MB", "verdict", "rivals, MB")
 
 
@@ -16,7 +17,8 @@ def ratio_rows(outcome: Outcome) -> Iterator[Row]:
     """A row for each rival of a contest; one for softcount alone if its answer was wrong or nobody is there."""
     ours = outcome.ours
     if ours.seconds is None:
-        yield (outcome.name, "", _trouble(ours), "", "", "", "", "ERROR")
+        trouble = "ERROR" if outcome.failed else _trouble(ours)
+        yield (outcome.name, "", _trouble(ours), "", "", "", "", trouble)
         return
     for timing in outcome.rivals:
         goal = timing.goal
@@ -51,6 +53,14 @@ def memory_rows(outcome: Outcome) -> Iterator[Row]:
     yield (outcome.name, f"{outcome.ours.extra_mb:.0f}", f"{outcome.memory_limit_mb:.0f}", kept, ", ".join(rivals))
 
 
+def limit_rows(outcome: Outcome) -> Iterator[Row]:
+    """One row if there is a limit to the time."""
+    if outcome.seconds_limit is None or outcome.ours.seconds is None:
+        return
+    kept = "met" if outcome.ours.seconds <= outcome.seconds_limit else "MISSED"
+    yield (outcome.name, duration(outcome.ours.seconds), duration(outcome.seconds_limit), kept)
+
+
 def notes(outcome: Outcome) -> Iterator[str]:
     """What a reader has to know besides the numbers."""
     for timing in (outcome.ours, *outcome.rivals):
@@ -83,14 +93,15 @@ def plain_table(head: Row, rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def markdown_page(measured: list[Measured], command: str) -> str:
-    """Everything that was measured, as a page of its own."""
+def markdown_page(measured: list[Measured], command: str, scaling: str = "") -> str:
+    """Everything that was measured, as a page of its own; ``scaling`` is the table of :mod:`benchmarks.scaling`."""
     first = measured[0]
     machine = first.machine
     versions = ", ".join(f"{name} {number}" for name, number in machine["libraries"].items())
     outcomes = [outcome for one in measured for outcome in one.outcomes]
     rows = [row for outcome in outcomes for row in ratio_rows(outcome)]
     memory = [row for outcome in outcomes for row in memory_rows(outcome)]
+    limits = [row for outcome in outcomes for row in limit_rows(outcome)]
     remarks = [note for outcome in outcomes for note in notes(outcome)]
     remarks += [f"{one.workload} broke down: {one.error}" for one in measured if one.error]
     dates = sorted({one.machine["date"] for one in measured})
@@ -107,6 +118,15 @@ def markdown_page(measured: list[Measured], command: str) -> str:
     ]
     if memory:
         parts += ["## Memory above the data during a fit", markdown_table(MEMORY_HEAD, memory)]
+    if limits:
+        parts += ["## Start-up", markdown_table(LIMIT_HEAD, limits)]
+    if scaling:
+        parts += [
+            "## How time grows",
+            "Written by `make bench-scaling`: medians of three turns with 2 threads. The exponent is the slope of log "
+            "time over log size, over the larger half of the sizes; 1 is linear, 0 is flat.",
+            scaling,
+        ]
     if remarks:
         parts += ["## Remarks", "\n".join(f"- {remark}" for remark in remarks)]
     return "\n\n".join(parts) + "\n"

@@ -34,10 +34,10 @@ def scipy_iteration(X, table, log_prior):
     return X.T @ resp, float((top + np.log(total)).sum())
 
 
-def em_contest(X: csr_array, n_classes: int, threads: int, *, binary: bool) -> Contest:
+def em_contest(X: csr_array, n_classes: int, threads: int, rows_per_chunk: int, *, binary: bool) -> Contest:
     """One iteration of a Bernoulli (binary) or multinomial mixture."""
     rng = np.random.default_rng(n_classes)
-    n_rows, rows_per_chunk = X.shape[0], kernels.INDEXED_CHUNK_ROWS
+    n_rows = X.shape[0]
     table = np.log(rng.random((N_FEATURES, n_classes)) * 0.1 + 1e-3)
     log_prior = np.full(n_classes, -np.log(n_classes))
     data = None if binary else X.data
@@ -96,8 +96,9 @@ def main() -> None:
     """Print the table."""
     arguments = parse_arguments()
     X = zipf_counts(int(N_ROWS * arguments.scale), np.random.default_rng(0))
-    contests = [em_contest(X, k, arguments.threads, binary=True) for k in (2, 5, 20, 100)]
-    contests.append(em_contest(X, 20, arguments.threads, binary=False))
+    how = (arguments.threads, arguments.rows_per_chunk)
+    contests = [em_contest(X, k, *how, binary=True) for k in (2, 5, 20, 100)]
+    contests.append(em_contest(X, 20, *how, binary=False))
     run(contests + supervised_contests(X, 20, arguments.threads), arguments)
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 
@@ -36,12 +37,20 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the rows of the workload")
-    return parser.parse_args()
+    parser.add_argument("--level", help="instruction-set level of the compiled kernels, such as avx2; the best without")
+    parser.add_argument("--rows-per-chunk", type=int, default=kernels.INDEXED_CHUNK_ROWS, help="of sparse EM")
+    arguments = parser.parse_args()
+    if arguments.level:
+        from softcount.kernels import _native
+
+        _native.use_level(arguments.level)
+    return arguments
 
 
 def run(contests: list[Contest], arguments: argparse.Namespace) -> None:
     """Print one line per contest."""
-    print(f"kernels: {kernels.backend()}, threads: {arguments.threads}, numpy {np.__version__}")
+    level = f" ({import_module('softcount.kernels._native').level()})" if kernels.backend() == "native" else ""
+    print(f"kernels: {kernels.backend()}{level}, threads: {arguments.threads}, numpy {np.__version__}")
     print(f"{'':34}{'ours ms':>10}{'rival ms':>10}{'ratio':>8}  rival")
     for contest in contests:
         ours, rival = [], []

@@ -16,6 +16,7 @@ from benchmarks.workloads import (
     small_problems,
     sparse_em,
     sparse_naive_bayes,
+    start_up,
     text_counts,
 )
 
@@ -34,6 +35,7 @@ WORKLOADS: dict[str, Workload] = {
     **text_counts.WORKLOADS,
     **command_line.WORKLOADS,
     **small_problems.WORKLOADS,
+    **start_up.WORKLOADS,
 }
 
 

@@ -168,9 +168,9 @@ def _pomegranate(data: Survey, expected: Any) -> Any:
     return rival("pomegranate (float32)", "pomegranate", build, goal)
 
 
-def restarts(setting: Setting) -> list[Contest]:
-    """1,000 rows, fifty random starts of fifty iterations each, and softcount's own search for comparison."""
-    data = survey(1000, 0.0, setting.threads, seed=1)
+def restarts(setting: Setting, missing: float) -> list[Contest]:
+    """1,000 rows, fifty random starts of fifty iterations each."""
+    data = survey(1000, missing, setting.threads, seed=1)
     n_init = max(int(50 * min(setting.scale, 1.0)), 5)
     goal = Goal(50.0, 100.0)
 
@@ -197,7 +197,8 @@ def restarts(setting: Setting) -> list[Contest]:
 
         return Contestant("StepMix", lambda: data.stepmix(50, n_init), their_distance, 1e-3, goal=goal)
 
-    name = f"latent classes, 1,000 x {N_ITEMS} x {N_LEVELS}, {n_init} starts of 50 iterations"
+    holes = f"{missing:.0%} missing" if missing else "nothing missing"
+    name = f"latent classes, 1,000 x {N_ITEMS} x {N_LEVELS}, {holes}, {n_init} starts of 50 iterations"
     rivals = (rival("StepMix", "stepmix", build, goal),) if setting.with_rivals else ()
     return [Contest(name, Contestant(OURS, ours, own_distance, 1e-3), rivals)]
 
@@ -228,6 +229,6 @@ def repeated_rows(setting: Setting) -> list[Contest]:
 WORKLOADS = {
     "latent-classes-missing": lambda setting: iterations(setting, 0.1),
     "latent-classes-complete": lambda setting: iterations(setting, 0.0),
-    "latent-classes-restarts": restarts,
+    "latent-classes-restarts": lambda setting: restarts(setting, 0.1) + restarts(setting, 0.0),
     "latent-classes-repeated": repeated_rows,
 }

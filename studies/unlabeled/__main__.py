@@ -32,7 +32,7 @@ def main() -> None:
     if not args.tables_only:
         sets = args.sets or (QUICK_SETS if args.quick else None)
         n_draws = 2 if args.quick else args.draws
-        batches, _ = planned_jobs(n_draws, args.first_seed, sets)
+        batches, _ = planned_jobs(n_draws, args.first_seed, sets, curves=not (args.quick or args.cost))
         if not args.cost:
             found = run_all(batches, args.processes)
             sys.stdout.write(f"{main_table(found.results)}\n\n{totals(found.results)}\n")

@@ -60,7 +60,9 @@ DRAWS_TIMED = 5
 QUICK_SETS = ["messages", "digits", "breast_cancer", "wine", "votes", "sms"]
 
 
-def planned_jobs(n_draws: int, first_seed: int, sets: list[str] | None) -> tuple[list[list[Job]], list[str]]:
+def planned_jobs(
+    n_draws: int, first_seed: int, sets: list[str] | None, *, curves: bool = True
+) -> tuple[list[list[Job]], list[str]]:
     """Jobs grouped so that a process loads a set once, the longest first; and the sets that are not there."""
     batches: list[list[Job]] = []
     skipped: list[str] = []
@@ -74,7 +76,7 @@ def planned_jobs(n_draws: int, first_seed: int, sets: list[str] | None) -> tuple
             sys.stderr.write(f"skipped: {skipped[-1]}\n")
             continue
         sizes = set(TABLE.get(name, ()))
-        if sets is None:
+        if curves:
             sizes |= set(CURVES.get(name, ()))
         seeds = range(first_seed, first_seed + n_draws)
         half = (len(seeds) + 1) // 2

@@ -28,7 +28,7 @@ from benchmarks.measuring import (
     rival,
 )
 from benchmarks.memory import can_measure, extra_megabytes
-from benchmarks.reporting import markdown_table, memory_rows, plain_table, ratio_rows
+from benchmarks.reporting import limit_rows, markdown_table, memory_rows, plain_table, ratio_rows
 from benchmarks.results import REPOSITORY, Measured
 from benchmarks.workloads import WORKLOADS, chosen
 
@@ -123,6 +123,15 @@ def test_a_time_per_iteration_is_the_slope(clock: Clock) -> None:
     assert outcome.ours.seconds == 4.0
 
 
+def test_a_slope_below_zero_is_noise_and_no_time(clock: Clock) -> None:
+    durations = iter([1.0, 9.0, 1.0])  # the check, then few iterations that take longer than many
+    own = Contestant(OURS, lambda _: clock.work(next(durations)), lambda _: 0.0, 0.0, iterations=(1, 6))
+    outcome = hold(Contest("work", own), threads=1, turns=1)
+    assert (outcome.ours.status, outcome.ours.seconds) == ("too noisy", None)
+    assert [row[-1] for row in ratio_rows(outcome)] == ["too noisy"]
+    assert not outcome.failed
+
+
 def test_the_median_turn_counts_and_a_turn_of_many_calls_gives_the_time_of_one(clock: Clock) -> None:
     durations = iter([1.0, 9.0, 9.0, 2.0, 2.0, 3.0, 3.0])  # the first is the check
     own = Contestant(OURS, lambda: clock.work(next(durations)), lambda _: 0.0, 0.0)
@@ -144,6 +153,15 @@ def test_the_verdict_compares_the_ratio_with_the_goal(ratio: float, verdict: str
     rivals = [Timing("other", seconds=ratio, goal=Goal(2.0, 3.0))]
     (row,) = ratio_rows(Outcome("sum", False, Timing(OURS, seconds=1.0), rivals))
     assert row[-1] == verdict
+
+
+def test_who_tells_the_time_is_believed_and_held_against_the_limit() -> None:
+    told = iter([9.0, 0.2, 0.3, 0.4])  # the first is the check
+    own = Contestant(OURS, lambda: next(told), lambda _: 0.0, 0.0, tells_time=True)
+    outcome = hold(Contest("start", own, seconds_limit=0.25), threads=1, turns=3)
+    assert outcome.ours.seconds == 0.3
+    assert list(limit_rows(outcome)) == [("start", "300 ms", "250 ms", "MISSED")]
+    assert Outcome.from_dict(outcome.as_dict()) == outcome
 
 
 def test_memory_above_the_limit_is_shown_as_missed() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,3 +100,13 @@ def test_evaluation_in_pieces_finds_the_rows_of_the_whole(
     assert pieces["suspects"].pop("n_expected") == pytest.approx(whole["suspects"].pop("n_expected"))
     assert pieces["least_sure"] == whole["least_sure"]
     assert pieces["suspects"] == whole["suspects"]
+
+
+def test_training_names_a_few_rows_to_label_next_and_the_report_has_more(
+    shell: Callable[..., "subprocess.CompletedProcess[bytes]"], messages: Path
+) -> None:
+    done = shell("train", "messages.csv", "--report", "r.json")
+    told = done.stderr.decode().split("What to label next\n")[1].split("\n\n")[0].splitlines()
+    rows = json.loads(messages.with_name("r.json").read_text())["next"]["rows"]
+    assert [line.split(":")[0] for line in told] == [row["where"] for row in rows[:3]]
+    assert len(rows) > 3

@@ -184,3 +184,11 @@ def test_old_checkpoints_are_deleted_but_for_the_last_two(tmp_path):
     with softcount.checkpoints(tmp_path, seconds=0.0):
         softcount.GaussianMixture(2, tol=0.0, max_iter=40, random_state=0).fit(X)
     assert len(list(tmp_path.glob("fit-0000/*"))) <= 5
+
+
+def test_files_that_a_killed_process_did_not_finish_are_cleared_away(tmp_path):
+    (tmp_path / "fit-0000").mkdir()
+    half = tmp_path / "fit-0000" / ".00000003.checkpoint.0123456789abcdef.part"
+    half.write_bytes(b"half")
+    with softcount.checkpoints(tmp_path, resume=True):
+        assert not half.exists()

@@ -57,7 +57,9 @@ def test_the_widest_level_multiplies_and_adds_in_whole_registers(functions, name
     assert len(re.findall(r"vmovap[ds]\s+%zmm\d+,-?0x[0-9a-f]+\(%r[sb]p\)", widest)) <= 8
 
 
-@pytest.mark.parametrize("name", ["gaussian_scores", "full_scores", "add_scatter_tile", "softmax_panel"])
+@pytest.mark.parametrize(
+    "name", ["gaussian_scores", "full_scores", "add_scatter_tile", "logistic_score", "softmax_panel"]
+)
 def test_the_wide_level_multiplies_and_adds_in_one_instruction(functions, name):
     wide, narrow, _ = by_level(functions[name])
     assert re.search(r"vfn?m(add|sub)\d+pd.*%ymm", wide[0])

@@ -22,6 +22,7 @@ def work(kernels):
     whole, table, resp = np.nan_to_num(reals), rng.normal(size=(d, k)), rng.dirichlet(np.ones(k), size=n)
     codes, offsets = counts.clip(max=3), np.arange(d + 1) * 4
     classes, factors = rng.integers(-1, k, size=n).astype(np.int32), np.triu(rng.normal(size=(k, d, d)))
+    signs = rng.choice([-1.0, 1.0], size=n)
     index = kernels.csr_word_index(*chunk, d)
 
     def adding(function, *shapes, leading):
@@ -52,6 +53,7 @@ def work(kernels):
         adding(kernels.gaussian_class_moments, *moments, leading=(reals, classes, None, table)),
         adding(kernels.gaussian_full_scores, (n, k), leading=(whole, table.T.copy(), factors, np.zeros(k))),
         adding(kernels.gaussian_full_moments, *full, leading=(whole, resp, table.T.copy())),
+        adding(kernels.logistic_score, (d + 1,), (1,), leading=(whole, rng.normal(size=d + 1), None, signs, None)),
         normalizing,
     ]
 
@@ -65,7 +67,7 @@ def test_four_threads_give_the_bits_of_one(kernels):
             assert together == alone * 2
 
 
-@pytest.mark.parametrize("call", range(15))
+@pytest.mark.parametrize("call", range(16))
 def test_repeating_a_call_repeats_its_bits(kernels, call):
     function = work(kernels)[call]
     assert [out.tobytes() for out in function()] == [out.tobytes() for out in function()]

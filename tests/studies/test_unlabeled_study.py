@@ -135,6 +135,8 @@ def test_every_set_has_a_title_and_absent_ones_are_skipped(monkeypatch: pytest.M
     batches, skipped = planned_jobs(3, 7, ["wine", "votes"])
     assert [job.seed for batch in batches for job in batch] == [7, 8, 9]
     assert [job.seed for job in jobs_to_time(batches, 2)] == [7, 8]
+    with_curves, _ = planned_jobs(1, 7, ["messages"])
+    assert {job.n_labels for batch in with_curves for job in batch} == {*TABLE["messages"], *CURVES["messages"]}
     assert len(skipped) == 1
     assert skipped[0].startswith("house votes (no file")
     with pytest.raises(MissingDataError):

@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["HEAVY", "import_late"]
 
 #: What is imported late, with all that it imports itself.
-HEAVY = ("scipy.stats", "scipy.sparse.linalg", "pandas")
+HEAVY = ("scipy.stats", "pandas")
 
 _lock = RLock()
 

@@ -266,12 +266,16 @@ def _persistently(run: Callable[[], R], client: Any) -> R:
     """Run a pass again when the cluster lost something on the way that it cannot make again by itself."""
     from concurrent.futures import CancelledError
 
+    import distributed.client
     from distributed.scheduler import KilledWorker
+
+    # Earlier versions of distributed have no error of its own for this.
+    closed: type[Exception] = getattr(distributed.client, "ClosedClientError", OSError)
 
     for attempt in range(MOST_ATTEMPTS):
         try:
             return run()
-        except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
+        except (CancelledError, KilledWorker, OSError, TimeoutError, closed) as error:
             if attempt == MOST_ATTEMPTS - 1 or client.status != "running":
                 raise ConnectionError(
                     f"The Dask cluster was lost during a pass over the rows ({type(error).__name__}: {error}). With "

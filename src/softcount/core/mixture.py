@@ -125,14 +125,17 @@ class MixtureModel:
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
         """Expected counts of the rows under ``params``, and their log-likelihood."""
         n = self.n_components
-        collected = None
+        collected, scratch = None, np.empty((0, n))
         class_weight = np.zeros(n)
         objective = 0.0
         for chunk in chunks:
             if collected is None:
                 triples = zip(self.families, chunk.blocks, params.blocks, strict=True)
                 collected = [family.tally(block, n, p) for family, block, p in triples]
-            scores = self.log_joint(params, chunk, fitting=True)
+                # One scratch for all chunks, which the system would otherwise clear anew for each.
+                scratch = np.empty((chunk.n_rows, n))
+            room = scratch[: chunk.n_rows] if chunk.n_rows <= scratch.shape[0] else None
+            scores = self.log_joint(params, chunk, fitting=True, out=room)
             objective += self.assign(scores, chunk, params.log_weights)
             class_weight += sum_of_rows(scores)
             for tally, block in zip(collected, chunk.blocks, strict=True):

@@ -40,6 +40,7 @@ __all__ = [
     "gaussian_moments",
     "gaussian_scores",
     "learn_words",
+    "logistic_score",
     "normalize_rows",
     "number_range",
     "word_counter",
@@ -92,6 +93,7 @@ if _backend_name == "native":
         gaussian_full_scores,
         gaussian_moments,
         gaussian_scores,
+        logistic_score,
         normalize_rows,
         number_range,
     )
@@ -114,6 +116,7 @@ else:
         gaussian_full_scores,
         gaussian_moments,
         gaussian_scores,
+        logistic_score,
         normalize_rows,
         number_range,
     )

@@ -85,6 +85,16 @@ def gaussian_full_moments(
     scatter_out: FloatArray,
     /,
 ) -> None: ...
+def logistic_score(
+    X: FloatArray,
+    coef: FloatArray,
+    offset: FloatArray | None,
+    sign: FloatArray,
+    weight: FloatArray | None,
+    score: FloatArray,
+    log_likelihood: FloatArray,
+    /,
+) -> None: ...
 def normalize_rows(
     scores: FloatArray,
     row_weight: FloatArray | None,

@@ -37,6 +37,12 @@ struct words {
     const uint8_t *counts; /* may be NULL: every value is 1 */
 };
 
+/* Dense rows of two classes: sign is 1 for the second class and -1 for the first; offset and weight may be NULL. */
+struct labeled {
+    ptrdiff_t n_rows, n_features;
+    const double *cells, *sign, *offset, *weight;
+};
+
 /* Where moments are added: zeroth, first and second powers. */
 struct moments {
     double *weight, *sum, *square;
@@ -83,6 +89,8 @@ struct level {
                              const double *log_det, ptrdiff_t n_classes, double *out);
     ptrdiff_t (*full_moments)(const struct dense *x, const double *resp, const double *center, ptrdiff_t n_classes,
                               struct moments out);
+
+    void (*logistic_score)(const struct labeled *rows, const double *coef, double *score, double *log_likelihood);
 
     double (*normalize_rows)(double *scores, ptrdiff_t n_rows, ptrdiff_t n_classes, const double *row_weight,
                              const double *fallback_log_prob, double *log_norm);

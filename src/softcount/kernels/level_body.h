@@ -6,6 +6,7 @@
 #include "loops_dense.h"
 #include "loops_gaussian.h"
 #include "loops_gaussian_full.h"
+#include "loops_logistic.h"
 #include "loops_normalize.h"
 #include "loops_range.h"
 #include "loops_words.h"
@@ -20,5 +21,6 @@
         .dense_scores = dense_scores, .dense_accumulate = dense_accumulate,                             \
         .dense_class_counts = dense_class_counts, .gaussian_scores = gaussian_scores,                   \
         .gaussian_moments = gaussian_moments, .gaussian_class_moments = gaussian_class_moments,         \
-        .full_scores = full_scores, .full_moments = full_moments, .normalize_rows = normalize_rows      \
+        .full_scores = full_scores, .full_moments = full_moments, .logistic_score = logistic_score,     \
+        .normalize_rows = normalize_rows                                                                \
     }

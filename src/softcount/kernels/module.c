@@ -84,6 +84,7 @@ static PyMethodDef functions[] = {
     FAST("gaussian_class_moments", wrap_gaussian_class_moments),
     FAST("gaussian_full_scores", wrap_full_scores),
     FAST("gaussian_full_moments", wrap_full_moments),
+    FAST("logistic_score", wrap_logistic_score),
     FAST("normalize_rows", wrap_normalize_rows),
     FAST("number_range", wrap_number_range),
     {"new_vocabulary", wrap_new_vocabulary, METH_O, NULL},

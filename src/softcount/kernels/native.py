@@ -28,6 +28,7 @@ __all__ = [
     "gaussian_full_scores",
     "gaussian_moments",
     "gaussian_scores",
+    "logistic_score",
     "normalize_rows",
     "number_range",
 ]
@@ -171,6 +172,19 @@ def gaussian_full_moments(
 ) -> None:
     """Add weighted first and second moments of the rows about each class's center; see the fallback."""
     _native.gaussian_full_moments(_real(X), resp, center, weight_out, sum_out, scatter_out)
+
+
+def logistic_score(
+    X: FloatArray,
+    coef: FloatArray,
+    offset: FloatArray | None,
+    sign: FloatArray,
+    weight: FloatArray | None,
+    score: FloatArray,
+    log_likelihood: FloatArray,
+) -> None:
+    """Add score and log-likelihood of dense rows of two classes; see the fallback."""
+    _native.logistic_score(X, coef, offset, sign, weight, score, log_likelihood)
 
 
 def normalize_rows(

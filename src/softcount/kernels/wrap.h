@@ -22,6 +22,7 @@ WRAPPER(wrap_gaussian_moments);
 WRAPPER(wrap_gaussian_class_moments);
 WRAPPER(wrap_full_scores);
 WRAPPER(wrap_full_moments);
+WRAPPER(wrap_logistic_score);
 WRAPPER(wrap_normalize_rows);
 WRAPPER(wrap_number_range);
 PyObject *wrap_new_vocabulary(PyObject *module, PyObject *seed);

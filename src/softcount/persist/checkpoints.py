@@ -83,6 +83,10 @@ def checkpoints(
     if iterations is not None and iterations < 1:
         raise InputError(f"iterations is {iterations!r}; give a whole number of 1 or more, or None.")
     place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InputError(
+            f"{str(place)!r} is a file, but checkpoints are kept in a folder of their own. Name another place."
+        )
     place.mkdir(parents=True, exist_ok=True)
     with locked_folder(place):
         if not resume and any(_FOLDER.fullmatch(child.name) for child in place.iterdir()):
@@ -90,6 +94,9 @@ def checkpoints(
                 f"The folder {str(place)!r} holds checkpoints of an earlier fit. Go on with them by resume=True, or "
                 "give an empty folder."
             )
+        for unfinished in place.rglob(".*.part"):
+            # A process that was killed while it wrote left it behind, and nobody else is here now.
+            unfinished.unlink(missing_ok=True)
         book = _Book(place, seconds, iterations)
         token = FITTING.set(book.begin)
         try:

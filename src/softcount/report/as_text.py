@@ -12,6 +12,7 @@ __all__ = [
     "column_lines",
     "confusion_lines",
     "evidence_lines",
+    "next_lines",
     "quality_lines",
     "render_text",
     "suspect_lines",
@@ -112,6 +113,12 @@ def suspect_lines(report: Report, most: int) -> list[str]:
         f"{row.where}: labeled {row.label!r}, but {row.predicted!r} with probability {row.probability:.3f}"
         for row in rows[:most]
     ]
+
+
+def next_lines(report: Report, most: int) -> list[str]:
+    """Rows to label next, the most useful first."""
+    rows = () if report.next is None else report.next.rows
+    return [f"{row.where}: {' | '.join(shortened(cell.text, 56) for cell in row.cells[:2])}" for row in rows[:most]]
 
 
 def _class_table(classes: Sequence[Class]) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import softcount
 from tests.estimators.distant.cases import (
     MIXTURES,
     SUPERVISED,
@@ -62,3 +63,14 @@ def test_batches_teach_a_mixture_what_rows_in_memory_do(name, some):
     assert streamed.score([(part, None, w) for part, _, w in batches]) == pytest.approx(
         memory.score(X, sample_weight=weight), rel=1e-10
     )
+
+
+def test_batches_of_zeros_and_ones_may_come_before_batches_of_larger_numbers():
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 2, (300, 5)), rng.integers(0, 2, 300)
+    X[200:] *= 3
+    memory = softcount.BernoulliNB().fit(X, y)
+    for order in ((slice(0, 200), slice(200, 300)), (slice(200, 300), slice(0, 200))):
+        streamed = softcount.BernoulliNB().fit([(X[rows], y[rows]) for rows in order])
+        np.testing.assert_allclose(streamed.feature_log_prob_, memory.feature_log_prob_, rtol=1e-12)
+    np.testing.assert_allclose(memory.predict_proba(X), memory.predict_proba(X > 0), rtol=1e-12)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 SHOWN_SUSPECTS = 5
+SHOWN_NEXT = 3
 
 _model_options = with_options(
     click.option("--config", metavar="FILE", help="TOML file with any of these settings."),
@@ -237,6 +238,7 @@ def _tell(report: Report, notes: Sequence[str], console: Console) -> None:
         ("Labels that look wrong", as_text.suspect_lines(report, SHOWN_SUSPECTS)),
         ("About the data", [text for text in report.warnings if text not in notes]),
         ("What would help most", [f"{advice.do} {advice.why}" for advice in report.verdict.advice]),
+        ("What to label next", as_text.next_lines(report, SHOWN_NEXT)),
     ):
         if lines:
             console.note()

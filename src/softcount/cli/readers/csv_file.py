@@ -23,8 +23,19 @@ PIECE_CHARACTERS = 8_000_000
 #: Longest field that is read.
 LONGEST_FIELD = 2**30
 
+#: In UTF-16 every other byte of Latin letters, digits and delimiters is zero: where so many are, it is one.
+PAIRS_WITH_ZERO = 0.5
+
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+
+#: How files begin that get called tables but hold no text, and what to do with them.
+_NO_TEXT = {
+    b"PK\x03\x04": "this is an Excel workbook or a zip archive, not text. Save the sheet as CSV, unpack the archive.",
+    b"\xd0\xcf\x11\xe0": "this is an old Excel workbook, not text. Save the sheet as CSV UTF-8.",
+    b"\x1f\x8b": "this is compressed with gzip. Unpack it: zcat FILE | softcount ... -, or gunzip FILE.",
+    b"PAR1": "this is a Parquet file. Say --format parquet.",
+}
 
 
 def read_csv(
@@ -42,7 +53,10 @@ def read_csv(
     """
     buffered: Any = file
     start = buffered.peek(SNIFFED)
-    chosen = encoding or next((name for bom, name in _BOMS if start.startswith(bom)), "utf-8")
+    for magic, what in _NO_TEXT.items():
+        if start.startswith(magic):
+            raise DataError(f"{path}: {what}")
+    chosen = encoding or _encoding_of(start)
     try:
         text = io.TextIOWrapper(buffered, encoding=chosen, newline="")
     except LookupError:
@@ -64,6 +78,19 @@ def read_csv(
     finally:
         # The file belongs to the caller.
         text.detach()
+
+
+def _encoding_of(start: bytes) -> str:
+    """The encoding that a byte order mark tells, or the zeros of UTF-16 without one; otherwise UTF-8."""
+    told = next((name for bom, name in _BOMS if start.startswith(bom)), None)
+    if told is not None:
+        return told
+    pairs = len(start) // 2
+    zeros = start[0 : 2 * pairs : 2].count(0), start[1 : 2 * pairs : 2].count(0)
+    for name, many, few in (("utf-16-le", zeros[1], zeros[0]), ("utf-16-be", zeros[0], zeros[1])):
+        if many > PAIRS_WITH_ZERO * pairs and few < (1.0 - PAIRS_WITH_ZERO) * many:
+            return name
+    return "utf-8"
 
 
 def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:

@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softcount import kernels
 from softcount._types import FloatArray
 from softcount.core.counts import Counts
 from softcount.core.journal import digest_of
@@ -151,6 +152,8 @@ class LogisticData(CurvedRows):
 
     def tally_score(self, coef: FloatArray, lane: Sequence[slice]) -> Counts:
         """Log-likelihood and score of some chunks."""
+        if self._reads_once:
+            return self._tally_labeled(coef, lane)
         products = products_of(self.design, coef, careful=self.careful)
         objective = 0.0
         for rows in lane:
@@ -158,6 +161,31 @@ class LogisticData(CurvedRows):
             objective += values.log_likelihood
             products.add(rows, values.residual)
         return Counts({"score": Sums({"score": products.total()})}, objective)
+
+    @cached_property
+    def _reads_once(self) -> bool:
+        """Whether the package's own loop takes these rows: each is read once for both products."""
+        table: Any = self.design.table
+        if self.design.is_sparse or self._signs is None or (self.careful and self.design.center is not None):
+            return False
+        return table.dtype == np.float64 and bool(table.flags.c_contiguous)
+
+    def _tally_labeled(self, coef: FloatArray, lane: Sequence[slice]) -> Counts:
+        """Log-likelihood and score of dense rows with one of two labels each."""
+        table, center = cast("FloatArray", self.design.table), self.design.center
+        first = 1 - int(self.design.fit_intercept)
+        whole = np.zeros(table.shape[1] + 1)
+        whole[first:] = coef[0]
+        if center is not None:
+            whole[0] -= whole[1:] @ center
+        score, log_likelihood = np.zeros_like(whole), np.zeros(1)
+        given = (self.offset, self._signs, self.weight)
+        for rows in lane:
+            offset, sign, weight = (None if part is None else np.ascontiguousarray(part[rows]) for part in given)
+            kernels.logistic_score(table[rows], whole, offset, cast("FloatArray", sign), weight, score, log_likelihood)
+        if center is not None:
+            score[1:] -= score[0] * center
+        return Counts({"score": Sums({"score": score[None, first:]})}, float(log_likelihood[0]))
 
     def tally_information(self, coef: FloatArray, lane: Sequence[slice]) -> Counts:
         """Log-likelihood, score and information of some chunks."""

@@ -74,6 +74,8 @@ class BlockSurvey:
             dtype=np.result_type(*dtypes) if dtypes else None,
             has_missing=self.has_missing or other.has_missing,
             stored=self.stored + other.stored,
+            # A batch whose cells are 0 and 1 alone has none, and is not changed by that of the others.
+            threshold=other.threshold if self.threshold is None else self.threshold,
         )
 
     def layout(self) -> Block:

@@ -98,7 +98,8 @@ class BaseMixture(BatchesOfMixtures, MixtureAnswers):
     def _check_size(self, n_rows: int) -> None:
         if n_rows < self.n_components:
             raise InputError(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}"
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}. "
+                "Ask for fewer components, or give more rows."
             )
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from softcount.kernels.fallback.csr import (
 from softcount.kernels.fallback.dense import dense_accumulate, dense_class_counts, dense_scores
 from softcount.kernels.fallback.gaussian import gaussian_class_moments, gaussian_moments, gaussian_scores
 from softcount.kernels.fallback.gaussian_full import gaussian_full_moments, gaussian_full_scores
+from softcount.kernels.fallback.logistic import logistic_score
 from softcount.kernels.fallback.normalize import normalize_rows
 from softcount.kernels.fallback.range import number_range
 
@@ -31,6 +32,7 @@ __all__ = [
     "gaussian_full_scores",
     "gaussian_moments",
     "gaussian_scores",
+    "logistic_score",
     "normalize_rows",
     "number_range",
 ]

@@ -158,8 +158,10 @@ def _chunk(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_
     """Wrap the chunk as a SciPy matrix without its explicit zeros, which would turn -inf into NaN."""
     part = check_pattern(indptr, indices, data, n_features)
     n_rows = indptr.shape[0] - 1
-    values = np.ones(part.stop - part.start) if data is None else data[part].astype(np.float64, copy=False)
     columns, starts = indices[part], indptr - indptr[0]
+    if data is None:
+        return csr_array((np.ones(part.stop - part.start), columns, starts), shape=(n_rows, n_features))
+    values = data[part].astype(np.float64, copy=False)
     nonzero = values != 0
     if not nonzero.all():
         values, columns = values[nonzero], columns[nonzero]
