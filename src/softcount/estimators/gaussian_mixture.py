@@ -147,6 +147,8 @@ class GaussianMixture(BaseMixture):
         The same after every iteration.
     log_likelihood_, n_parameters_, history_, n_starts_, n_finished_starts_, n_best_starts_, n_patterns_, notes_
         As in every mixture, see :class:`~softcount.Mixture`.
+    component_names_, classification_, n_features_in_, model_, params_, counts_
+        Likewise.
 
     Examples
     --------

@@ -64,6 +64,9 @@ def write_container(path: str | os.PathLike[str], tree: Any, arrays: Arrays) -> 
             f"The model has {_values_in(text):,} values beside its arrays, in {len(text):,} bytes; a model file holds "
             f"at most {MOST_VALUES:,} in {LONGEST_HEADER:,}. Merge rare categories, or read the column as text."
         )
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{str(path)!r} cannot be written: there is no folder {str(folder)!r}. Make it first.")
     with whole_file(path) as file:
         file.write(struct.pack("<Q", len(text)))
         file.write(text)
