@@ -230,6 +230,14 @@ def test_a_clear_comparison_needs_no_second_repeat_of_the_folds() -> None:
     assert not is_clear(held_out(good, good, good), every_class_twice=True)
 
 
+@pytest.mark.parametrize(("gain", "clear"), [(1.1, False), (1.4, True), (-0.6, False), (-0.9, True)])
+def test_a_comparison_is_clear_a_whole_standard_error_beyond_the_margin(gain: float, clear: bool) -> None:
+    # Brier scores that are this many standard errors of a hundred rows better than 0.18.
+    swing = 0.08 * np.where(np.arange(100) % 2, 1.0, -1.0)
+    scores = 0.18 - gain * 0.08 / 10.0 + swing
+    assert is_clear(held_out([0.7] * 100, 1.0 - np.sqrt(scores / 2.0), [0.2] * 100), every_class_twice=True) == clear
+
+
 def test_folds_are_dealt_out_once_more_only_where_the_first_deal_left_it_open() -> None:
     X, truth = text_like(300, 60, 3, seed=5)
     candidates = Candidates.prepare(
