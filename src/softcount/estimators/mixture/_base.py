@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
 from softcount.inputs.labels import Labels, read_labels
 from softcount.inputs.weights import read_weights
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["BaseMixture"]
 
