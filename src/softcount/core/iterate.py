@@ -17,7 +17,7 @@ from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.journal import NO_JOURNAL, Journal, Record
 
-__all__ = ["Fit", "Model", "Step", "Stopping", "iterate"]
+__all__ = ["Fit", "Model", "Progress", "Step", "Stopping", "iterate"]
 
 P = TypeVar("P")
 
@@ -126,7 +126,7 @@ class Fit(Generic[P]):
 
 
 @dataclass(frozen=True)
-class _Progress(Generic[P]):
+class Progress(Generic[P]):
     """Where a run is: all that its next iteration depends on."""
 
     params: P
@@ -138,6 +138,50 @@ class _Progress(Generic[P]):
     converged: bool = False
     #: What the stopping rule knew at the end of the last iteration.
     memory: Record = field(default_factory=dict)
+
+    @classmethod
+    def begun(cls, start: P, counts: Counts, objective: float, stopping: Stopping, *, seconds: float) -> Progress[P]:
+        """Before the first iteration."""
+        first = Step(0, objective, math.nan, seconds)
+        return cls(start, counts, objective, (first,), (counts,), memory=stopping.memory())
+
+    def goes_on(self, stopping: Stopping) -> bool:
+        """Whether another iteration follows."""
+        return len(self.history) <= stopping.max_iter and not self.converged
+
+    def leap(self, *, accelerate: bool) -> tuple[Counts | None, tuple[Counts, ...]]:
+        """The extrapolated counts where it is time for a leap, and the trail to go on with."""
+        if accelerate and len(self.trail) == 3:
+            return extrapolate(self.trail), self.trail[-1:]
+        return None, self.trail
+
+    def has_fallen(self, objective: float) -> bool:
+        """Whether a new objective is lower by more than rounding, which is then reported."""
+        # Asked this way round, a NaN is a fall as well.
+        fallen = not objective >= self.objective - ROUNDING * max(abs(self.objective), 1.0)
+        if fallen:
+            _report_fall(self.objective, objective, len(self.history))
+        return fallen
+
+    def advanced(
+        self,
+        params: P,
+        counts: Counts,
+        objective: float,
+        stopping: Stopping,
+        *,
+        trail: tuple[Counts, ...],
+        leapt: bool,
+        accelerate: bool,
+        seconds: float,
+    ) -> Progress[P]:
+        """After one more iteration that came to ``params``."""
+        history = (*self.history, Step(len(self.history), objective, objective - self.objective, seconds))
+        # Where a leap landed is where the next three successive counts begin.
+        trail = ((counts,) if leapt else (*trail, counts)) if accelerate else ()
+        # The gain of a leap says nothing about the gains to come: two plain iterations have to follow it.
+        converged = (not accelerate or len(trail) == 3) and stopping.reached(history)
+        return Progress(params, counts, objective, history, trail, converged, stopping.memory())
 
     def record(self, *, finished: bool = False) -> Record:
         """As it is written down."""
@@ -155,7 +199,7 @@ class _Progress(Generic[P]):
         }
 
     @classmethod
-    def recalled(cls, model: Model[P], stopping: Stopping, record: Record) -> _Progress[P]:
+    def recalled(cls, model: Model[P], stopping: Stopping, record: Record) -> Progress[P]:
         """What was written down."""
         stopping.recall(record["stopping"])
         history = tuple(Step(int(row[0]), *map(float, row[1:])) for row in record["history"])
@@ -218,19 +262,16 @@ def iterate(
 
     known = journal.recall()
     if known is not None:
-        at = _Progress.recalled(model, stopping, known)
+        at = Progress.recalled(model, stopping, known)
         began -= at.history[-1].seconds
         if known["finished"]:
             return at.fit(interrupted=False)
     else:
         counts, objective = assess(start)
-        first = Step(0, objective, math.nan, time.perf_counter() - began)
-        at = _Progress(start, counts, objective, (first,), (counts,), memory=stopping.memory())
+        at = Progress.begun(start, counts, objective, stopping, seconds=time.perf_counter() - began)
     try:
-        while len(at.history) <= stopping.max_iter and not at.converged:
-            leap, trail = None, at.trail
-            if accelerate and len(trail) == 3:
-                leap, trail = extrapolate(trail), trail[-1:]
+        while at.goes_on(stopping):
+            leap, trail = at.leap(accelerate=accelerate)
             proposal = model.solve(at.counts if leap is None else leap, at.params)
             new_counts, new_objective = assess(proposal)
             if leap is not None and not new_objective >= at.objective:
@@ -244,21 +285,22 @@ def iterate(
                     break
                 proposal = shorter
                 new_counts, new_objective = assess(proposal)
-            # Asked this way round, a NaN is a fall as well.
-            if not new_objective >= at.objective - ROUNDING * max(abs(at.objective), 1.0):
-                _report_fall(at.objective, new_objective, len(at.history))
+            if at.has_fallen(new_objective):
                 break
-            step = Step(len(at.history), new_objective, new_objective - at.objective, time.perf_counter() - began)
-            history = (*at.history, step)
-            # Where a leap landed is where the next three successive counts begin.
-            trail = ((*trail, new_counts) if leap is None else (new_counts,)) if accelerate else ()
-            # The gain of a leap says nothing about the gains to come: two plain iterations have to follow it.
-            converged = (not accelerate or len(trail) == 3) and stopping.reached(history)
             # All at once, so that an interruption finds the iteration done or not begun.
-            at = _Progress(proposal, new_counts, new_objective, history, trail, converged, stopping.memory())
+            at = at.advanced(
+                proposal,
+                new_counts,
+                new_objective,
+                stopping,
+                trail=trail,
+                leapt=leap is not None,
+                accelerate=accelerate,
+                seconds=time.perf_counter() - began,
+            )
             journal.keep(at.record, finished=False)
             if on_step is not None:
-                on_step(step, at.params)
+                on_step(at.history[-1], at.params)
     except (KeyboardInterrupt, SystemExit) as end:
         journal.keep(at.record, finished=False, now=True)
         if isinstance(end, SystemExit):
@@ -274,5 +316,5 @@ def _report_fall(before: float, after: float, iteration: int) -> None:
         "parameters of the iteration before were kept. This is a fault in softcount: please report it with the data's "
         "shape and the estimator's parameters.",
         RuntimeWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

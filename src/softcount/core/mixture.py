@@ -127,7 +127,7 @@ class MixtureModel:
         n = self.n_components
         collected, scratch = None, np.empty((0, n))
         class_weight = np.zeros(n)
-        objective = 0.0
+        objective: Any = 0.0
         for chunk in chunks:
             if collected is None:
                 triples = zip(self.families, chunk.blocks, params.blocks, strict=True)
@@ -208,8 +208,8 @@ class MixtureModel:
         weight[chunk.labels.is_unlabeled()] *= self.unlabeled_weight
         return weight
 
-    def assign(self, scores: FloatArray, chunk: Chunk, log_weights: FloatArray) -> float:
-        """Turn scores into weighted responsibilities in place, and return the rows' log-likelihood."""
+    def assign(self, scores: FloatArray, chunk: Chunk, log_weights: FloatArray) -> Any:
+        """Turn scores into weighted responsibilities in place, and return the rows' log-likelihood, a number."""
         labels = chunk.labels
         weight = self.row_weight(chunk)
         if labels is None:

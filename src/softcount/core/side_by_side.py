@@ -24,7 +24,7 @@ from softcount.families.categorical import Categorical
 from softcount.families.gaussian import Gaussian
 from softcount.families.linear import LinearFamily
 
-__all__ = ["SideBySide", "affordable_runs", "passes_side_by_side", "runs_at_once"]
+__all__ = ["LeftOut", "SideBySide", "affordable_runs", "can_go_together", "passes_side_by_side", "runs_at_once"]
 
 #: Scores of one chunk under all runs take at most so many bytes, for they should stay in the cache.
 SCORE_BYTES = 2**21
@@ -88,6 +88,7 @@ class SideBySide(MixtureModel):
             model.n_classes,
             model.class_prior,
             model.class_alpha,
+            model.unlabeled_weight,
             table_bytes=model.table_bytes * n_runs,
             n_runs=n_runs,
             left_out_of=left_out_of,
@@ -116,23 +117,17 @@ class SideBySide(MixtureModel):
             for own in runs
         ]
 
-    def assign(self, scores: FloatArray, chunk: Chunk, log_weights: FloatArray) -> float:
-        """Turn scores into weighted responsibilities run by run, in place, and return the runs' log-likelihood."""
-        assert chunk.labels is not None
+    def assign(self, scores: FloatArray, chunk: Chunk, log_weights: FloatArray) -> FloatArray:
+        """Turn scores into weighted responsibilities run by run, in place, and return each run's log-likelihood."""
         n, shape = chunk.n_rows, (chunk.n_rows, self.n_runs, self.n_classes)
-        codes = chunk.labels.codes
+        codes = np.full(n, -1) if chunk.labels is None else chunk.labels.codes
         known = np.flatnonzero(codes >= 0)
         if known.size:
             allowed = codes[known, None] == np.arange(self.n_classes)
             scores.reshape(shape)[known] += np.where(allowed, 0.0, -np.inf)[:, None, :]
-        weight = None if chunk.weight is None else np.repeat(chunk.weight, self.n_runs)
-        run = self.left_out_of[chunk.start : chunk.start + n]
-        absent = np.flatnonzero(run >= 0)
-        if absent.size:
-            weight = np.ones(n * self.n_runs) if weight is None else weight
-            weight[absent * self.n_runs + run[absent]] = 0.0
+        weight = self._weight_in_runs(chunk)
         flat, log_norm = scores.reshape(n * self.n_runs, self.n_classes), np.empty(n * self.n_runs)
-        objective = kernels.normalize_rows(flat, weight, log_weights[: self.n_classes].copy(), log_norm)
+        kernels.normalize_rows(flat, weight, log_weights[: self.n_classes].copy(), log_norm)
         lost = np.flatnonzero(np.isneginf(log_norm))
         if lost.size:
             # Rows that no class can have produced belong to their own class, or to the classes as these are.
@@ -141,7 +136,22 @@ class SideBySide(MixtureModel):
             labeled = codes[row] >= 0
             share[labeled] = codes[row[labeled], None] == np.arange(self.n_classes)
             flat[lost] = share if weight is None else share * weight[lost, None]
-        return objective
+        if weight is not None:
+            # A row of weight zero adds nothing, impossible or not.
+            np.multiply(log_norm, weight, out=log_norm, where=weight > 0.0)
+            log_norm[weight == 0.0] = 0.0
+        return np.asarray(log_norm.reshape(n, self.n_runs).sum(axis=0))
+
+    def _weight_in_runs(self, chunk: Chunk) -> FloatArray | None:
+        """The weight of each row in each run, run by run within the row; None where all are one."""
+        own = self.row_weight(chunk)
+        weight = None if own is None else np.repeat(own, self.n_runs)
+        run = self.left_out_of[chunk.start : chunk.start + chunk.n_rows]
+        absent = np.flatnonzero(run >= 0)
+        if absent.size:
+            weight = np.ones(chunk.n_rows * self.n_runs) if weight is None else weight
+            weight[absent * self.n_runs + run[absent]] = 0.0
+        return weight
 
     def solve_weights(self, weight: FloatArray) -> FloatArray:
         """Log-weights of the classes, run by run."""
@@ -181,12 +191,19 @@ def passes_side_by_side(
 
 def runs_at_once(model: MixtureModel, rows: Rows, n_runs: int) -> int:
     """How many runs go side by side: one where the model or the labels do not allow it, few where tables are large."""
-    if not rows.has_labels or rows.facts.n_partly > 0 or not model.has_single_components or model.temperature != 1.0:
-        return 1
-    if not all(_is_free(family, prior) for family, prior in zip(model.families, model.priors, strict=True)):
+    if not rows.has_labels or not can_go_together(model, rows):
         return 1
     score_bytes = 8 * min(rows.rows_per_chunk, rows.n_rows) * model.n_classes
     return max(1, min(n_runs, SCORE_BYTES // score_bytes, affordable_runs(model, rows)))
+
+
+def can_go_together(model: MixtureModel, rows: Rows) -> bool:
+    """Whether nothing in the model or the labels needs a run to be alone."""
+    if (rows.has_labels and rows.facts.n_partly > 0) or rows.has_fixed_labels:
+        return False
+    if not model.has_single_components or model.temperature != 1.0:
+        return False
+    return all(_is_free(family, prior) for family, prior in zip(model.families, model.priors, strict=True))
 
 
 def affordable_runs(model: MixtureModel, rows: Rows) -> int:

@@ -204,6 +204,8 @@ class Categorical(ColumnFamily):
 
     def log_prior(self, params: Params, prior: PseudoCounts) -> float:
         r""":math:`\sum a \log\theta`, a Dirichlet(a + 1) density up to its constant."""
+        if not np.any(prior.alpha):
+            return 0.0
         alpha = np.broadcast_to(prior.alpha, params["log_prob"].shape)
         with np.errstate(invalid="ignore"):
             inside = np.where(alpha > 0.0, alpha * params["log_prob"], 0.0)
