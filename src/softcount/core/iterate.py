@@ -127,16 +127,24 @@ class Fit(Generic[P]):
 
 @dataclass(frozen=True)
 class Progress(Generic[P]):
-    """Where a run is: all that its next iteration depends on."""
+    """Where a run is: all that its next iteration depends on.
+
+    Attributes
+    ----------
+    params, counts, objective, history, converged
+        As in :class:`Fit`.
+    trail : tuple of Counts
+        Successive counts since the last leap, of accelerated runs.
+    memory : dict
+        What the stopping rule knew at the end of the last iteration.
+    """
 
     params: P
     counts: Counts
     objective: float
     history: tuple[Step, ...]
-    #: Successive counts since the last leap, of accelerated runs.
     trail: tuple[Counts, ...] = ()
     converged: bool = False
-    #: What the stopping rule knew at the end of the last iteration.
     memory: Record = field(default_factory=dict)
 
     @classmethod
@@ -154,6 +162,10 @@ class Progress(Generic[P]):
         if accelerate and len(self.trail) == 3:
             return extrapolate(self.trail), self.trail[-1:]
         return None, self.trail
+
+    def without_leap(self, trail: tuple[Counts, ...]) -> Progress[P]:
+        """Where it is after a leap that was undone."""
+        return replace(self, trail=trail)
 
     def has_fallen(self, objective: float) -> bool:
         """Whether a new objective is lower by more than rounding, which is then reported."""
@@ -275,7 +287,7 @@ def iterate(
             proposal = model.solve(at.counts if leap is None else leap, at.params)
             new_counts, new_objective = assess(proposal)
             if leap is not None and not new_objective >= at.objective:
-                at = replace(at, trail=trail)
+                at = at.without_leap(trail)
                 continue
             for _ in range(MAX_RETREATS):
                 if new_objective >= at.objective - ROUNDING * abs(at.objective):

@@ -146,17 +146,23 @@ class SideBySide(MixtureModel):
         """The weight of each row in each run, run by run within the row; None where all are one."""
         own = self.row_weight(chunk)
         weight = None if own is None else np.repeat(own, self.n_runs)
-        run = self.left_out_of[chunk.start : chunk.start + chunk.n_rows]
-        absent = np.flatnonzero(run >= 0)
-        if absent.size:
+        if self.left_out_of.rows.size:
+            run = self.left_out_of[chunk.start : chunk.start + chunk.n_rows]
+            absent = np.flatnonzero(run >= 0)
             weight = np.ones(chunk.n_rows * self.n_runs) if weight is None else weight
             weight[absent * self.n_runs + run[absent]] = 0.0
         return weight
 
     def solve_weights(self, weight: FloatArray) -> FloatArray:
-        """Log-weights of the classes, run by run."""
-        alone = MixtureModel((), (), np.arange(self.n_classes), self.n_classes, self.class_prior, self.class_alpha)
-        return np.concatenate([alone.solve_weights(own) for own in weight.reshape(self.n_runs, self.n_classes)])
+        """Log-weights of the classes, run by run; without any weight all classes of a run are equal."""
+        own = weight.reshape(self.n_runs, self.n_classes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.class_prior is not None:
+                return np.tile(np.log(self.class_prior), self.n_runs)
+            smoothed = own + self.class_alpha
+            total = smoothed.sum(axis=1, keepdims=True)
+            log_class = np.where(total > 0.0, np.log(smoothed) - np.log(total), -np.log(self.n_classes))
+        return np.asarray(log_class.ravel())
 
 
 def passes_side_by_side(
@@ -216,7 +222,7 @@ def affordable_runs(model: MixtureModel, rows: Rows) -> int:
         first = rows[0]
         n_bytes = sum(_bytes(block) for block in first.blocks) * rows.n_rows / max(first.n_rows, 1)
     allowed = max(UNNOTICED_BYTES, int(TABLE_SHARE * n_bytes))
-    return allowed // tables
+    return allowed // max(tables, 1)
 
 
 def _is_free(family: object, prior: Any) -> bool:
