@@ -329,8 +329,9 @@ def test_groups_have_one_size_and_do_not_outgrow_the_cache() -> None:
     model, chunks = problem("codes")
     assert starts_together(model, chunks, 3) == 3
     sizes = [starts_together(model, chunks, n) for n in (50, 100, 1000)]
-    assert max(sizes) * N_CLASSES <= 128
-    assert sizes[0] in (25, 50)
+    assert max(sizes) * N_CLASSES <= 160
+    # Two groups, so that two threads have something to do.
+    assert sizes[0] == 25
 
 
 def test_pooled_counts_of_all_classes_are_those_of_one() -> None:

@@ -26,7 +26,7 @@ from softcount.core.membership import Membership, covariates
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
-from softcount.families.rowwise import add_to_rows, sum_of_rows
+from softcount.families.rowwise import LONG, add_to_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
@@ -190,14 +190,20 @@ class MixtureModel:
     ) -> FloatArray:
         """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
         scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
-        scores.fill(0.0)
+        is_long = self.n_components >= LONG
+        if is_long:
+            # Long rows are filled with the log-weights as fast as with zeros.
+            np.copyto(scores, params.log_weights)
+        else:
+            scores.fill(0.0)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:
                 penalty = self.families[b].penalty(params.blocks[b], self.priors[b])
                 if penalty is not None:
                     scores += _penalty_rows(penalty, block)
-        add_to_rows(scores, params.log_weights)
+        if not is_long:
+            add_to_rows(scores, params.log_weights)
         return scores
 
     def row_weight(self, chunk: Chunk) -> FloatArray | None:

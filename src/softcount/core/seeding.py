@@ -65,18 +65,18 @@ def _place(family: ColumnFamily | Membership, block: Block, weight: FloatArray) 
 def _place_codes(block: CodesBlock, weight: FloatArray) -> FloatArray:
     """Indicators of the values over the root of two: rows that differ in one column are at distance one."""
     sizes = np.diff(block.offsets)
+    codes = block.codes.astype(np.int64)
+    known = (codes >= 0) & (codes < sizes)
+    row, column = np.nonzero(known)
     table = np.zeros((block.n_rows, int(block.offsets[-1])))
-    for j in range(block.n_columns):
-        codes = block.codes[:, j].astype(np.int64)
-        known = np.flatnonzero((codes >= 0) & (codes < sizes[j]))
-        part = table[:, block.offsets[j] : block.offsets[j + 1]]
-        part[known, codes[known]] = 1.0
-        mass = float(weight[known].sum())
-        if known.size < block.n_rows and mass > 0.0:
-            lost = np.ones(block.n_rows, dtype=bool)
-            lost[known] = False
-            part[lost] = weight[known] @ part[known] / mass
-    return np.asarray(table / np.sqrt(2.0))
+    table[row, block.offsets[column] + codes[row, column]] = 1.0
+    if row.size < codes.size:
+        # A missing value lies at the mean of those that are known.
+        mass = np.repeat(weight @ known, sizes)
+        mean = weight @ table / np.where(mass > 0.0, mass, 1.0)
+        table += np.repeat(~known, sizes, axis=1) * mean
+    table *= np.sqrt(0.5)
+    return table
 
 
 def _place_sparse(family: ColumnFamily, block: SparseBlock) -> Any:
@@ -94,14 +94,20 @@ def _place_sparse(family: ColumnFamily, block: SparseBlock) -> Any:
     return table
 
 
-def distances(places: Coordinates, centers: Centers) -> FloatArray:
-    """Squared distances of all rows from all centers, shape (n_rows, n_centers)."""
+def distances(places: Coordinates, centers: Centers, squares: list[FloatArray] | None = None) -> FloatArray:
+    """Squared distances of all rows from all centers, shape (n_rows, n_centers), given the rows' own ``squares``."""
     total: Any = 0.0
-    for table, center in zip(places, centers, strict=True):
-        square = table.multiply(table).sum(axis=1) if hasattr(table, "multiply") else (table * table).sum(axis=1)
-        cross = np.asarray(table @ center.T)
-        total = total + np.asarray(square).reshape(-1, 1) - 2.0 * cross + (center * center).sum(axis=1)
+    for table, center, square in zip(places, centers, squares or _squares(places), strict=True):
+        total = total + square - 2.0 * np.asarray(table @ center.T) + (center * center).sum(axis=1)
     return np.asarray(np.maximum(total, 0.0))
+
+
+def _squares(places: Coordinates) -> list[FloatArray]:
+    """Squared lengths of the rows of each table, shape (n_rows, 1)."""
+    return [
+        np.asarray(t.multiply(t).sum(axis=1) if hasattr(t, "multiply") else np.einsum("ij,ij->i", t, t)).reshape(-1, 1)
+        for t in places
+    ]
 
 
 def at_rows(places: Coordinates, rows: IntArray) -> Centers:
@@ -129,7 +135,8 @@ def spread_seeds(
 
     Every next seed is drawn with probability proportional to weight times squared distance from the closest one so far.
     """
-    gap = None if taken is None else distances(places, taken).min(axis=1)
+    squares = _squares(places)
+    gap = None if taken is None else distances(places, taken, squares).min(axis=1)
     seeds: list[int] = []
     for _ in range(n_seeds):
         chance = weight if gap is None else weight * gap
@@ -138,7 +145,7 @@ def spread_seeds(
             chance, total = weight, float(weight.sum())
         row = int(rng.choice(weight.shape[0], p=chance / total))
         seeds.append(row)
-        new = distances(places, at_rows(places, np.array([row])))[:, 0]
+        new = distances(places, at_rows(places, np.array([row])), squares)[:, 0]
         gap = new if gap is None else np.minimum(gap, new)
     return np.array(seeds, dtype=np.int64)
 

@@ -23,6 +23,7 @@ from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.categorical import Categorical
 from softcount.families.gaussian import Gaussian
 from softcount.families.linear import LinearFamily
+from softcount.families.rowwise import sum_of_rows
 
 __all__ = ["LeftOut", "SideBySide", "affordable_runs", "can_go_together", "passes_side_by_side", "runs_at_once"]
 
@@ -140,7 +141,7 @@ class SideBySide(MixtureModel):
             # A row of weight zero adds nothing, impossible or not.
             np.multiply(log_norm, weight, out=log_norm, where=weight > 0.0)
             log_norm[weight == 0.0] = 0.0
-        return np.asarray(log_norm.reshape(n, self.n_runs).sum(axis=0))
+        return sum_of_rows(log_norm.reshape(n, self.n_runs))
 
     def _weight_in_runs(self, chunk: Chunk) -> FloatArray | None:
         """The weight of each row in each run, run by run within the row; None where all are one."""

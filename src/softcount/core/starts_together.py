@@ -29,7 +29,9 @@ from softcount.families.statistics import Moments, Statistics, Sums
 __all__ = ["iterate_together", "starts_together"]
 
 #: Components of all runs together: with more, tables and scores leave the cache.
-MOST_COMPONENTS = 128
+MOST_COMPONENTS = 160
+#: With more components than this there are at least two groups, for as many threads.
+ENOUGH_COMPONENTS = 64
 #: Cells times components of one run, above which its own arithmetic costs more than what surrounds it.
 MOST_CELLS = 2**20
 
@@ -46,8 +48,11 @@ def starts_together(model: MixtureModel, rows: Rows, n_starts: int) -> int:
     if model.n_components * sum(_n_cells(block) for block in rows.blocks) > MOST_CELLS:
         return 1
     most = max(1, min(MOST_COMPONENTS // model.n_components, affordable_runs(model, rows)))
-    # Groups of one size.
-    return -(-n_starts // -(-n_starts // most))
+    # Groups of one size, an even number of them, whatever the number of threads.
+    n_groups = -(-n_starts // most)
+    if n_starts * model.n_components > ENOUGH_COMPONENTS:
+        n_groups += n_groups % 2
+    return -(-n_starts // max(n_groups, 1))
 
 
 def iterate_together(

@@ -10,12 +10,14 @@ import numpy as np
 
 from softcount._types import FloatArray
 
-__all__ = ["add_to_rows", "sum_of_rows"]
+__all__ = ["LONG", "add_to_rows", "sum_of_rows"]
 
 #: Rows taken as one.
 TOGETHER = 64
-#: Rows this long are long enough.
+#: Rows this long are long enough to be added to; sums still gain from a few at a time.
 LONG = 64
+FEW_TOGETHER = 8
+VERY_LONG = 512
 
 
 def add_to_rows(table: FloatArray, row: FloatArray) -> None:
@@ -47,8 +49,9 @@ def sum_of_rows(table: FloatArray) -> FloatArray:
     array([130., 130.])
     """
     n_rows, n_columns = table.shape
-    whole = n_rows - n_rows % TOGETHER
-    if n_columns >= LONG or whole == 0 or not table.flags.c_contiguous:
+    together = TOGETHER if n_columns < LONG else FEW_TOGETHER
+    whole = n_rows - n_rows % together
+    if n_columns >= VERY_LONG or whole == 0 or not table.flags.c_contiguous:
         return np.asarray(table.sum(axis=0))
-    long = table[:whole].reshape(-1, TOGETHER * n_columns).sum(axis=0)
-    return np.asarray(long.reshape(TOGETHER, n_columns).sum(axis=0) + table[whole:].sum(axis=0))
+    long = table[:whole].reshape(-1, together * n_columns).sum(axis=0)
+    return np.asarray(long.reshape(together, n_columns).sum(axis=0) + table[whole:].sum(axis=0))
