@@ -62,7 +62,11 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = import_module(_MODULES[name])
     else:
-        raise AttributeError(f"module 'softcount' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, __all__, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'softcount' has no attribute {name!r}{hint}")
     # Kept, so that the next access is an ordinary attribute lookup.
     globals()[name] = value
     return value
