@@ -284,6 +284,9 @@ def hold(contest: Contest, threads: int, *, turns: int = 5, patience: float = 10
             timing = timings[name]
             timing.seconds, timing.turns = statistics.median(measured), len(measured)
             timing.fastest, timing.slowest = min(measured), max(measured)
+            if timing.seconds <= 0.0:
+                timing.status, timing.seconds = "too noisy", None
+                timing.note = "more iterations took less time than few: measure again when the machine is at rest"
     absent = {
         one.name: Timing(one.name, status="absent", note=one.reason, goal=one.goal)
         for one in contest.rivals

@@ -17,7 +17,8 @@ def ratio_rows(outcome: Outcome) -> Iterator[Row]:
     """A row for each rival of a contest; one for softcount alone if its answer was wrong or nobody is there."""
     ours = outcome.ours
     if ours.seconds is None:
-        yield (outcome.name, "", _trouble(ours), "", "", "", "", "ERROR")
+        trouble = "ERROR" if outcome.failed else _trouble(ours)
+        yield (outcome.name, "", _trouble(ours), "", "", "", "", trouble)
         return
     for timing in outcome.rivals:
         goal = timing.goal

@@ -33,6 +33,7 @@ _NAMES = {
     "class_effects": "softcount.explain.three_step",
     "class_outcomes": "softcount.explain.three_step",
     "compare_pair": "softcount.explain.compare",
+    "export_onnx": "softcount.persist.onnx",
     "load": "softcount.persist",
     "plot_boundary": "softcount.explain.boundary",
     "plot_item_probabilities": "softcount.explain.mixtures",
@@ -61,7 +62,11 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = import_module(_MODULES[name])
     else:
-        raise AttributeError(f"module 'softcount' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, __all__, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'softcount' has no attribute {name!r}{hint}")
     # Kept, so that the next access is an ordinary attribute lookup.
     globals()[name] = value
     return value

@@ -123,6 +123,15 @@ def test_a_time_per_iteration_is_the_slope(clock: Clock) -> None:
     assert outcome.ours.seconds == 4.0
 
 
+def test_a_slope_below_zero_is_noise_and_no_time(clock: Clock) -> None:
+    durations = iter([1.0, 9.0, 1.0])  # the check, then few iterations that take longer than many
+    own = Contestant(OURS, lambda _: clock.work(next(durations)), lambda _: 0.0, 0.0, iterations=(1, 6))
+    outcome = hold(Contest("work", own), threads=1, turns=1)
+    assert (outcome.ours.status, outcome.ours.seconds) == ("too noisy", None)
+    assert [row[-1] for row in ratio_rows(outcome)] == ["too noisy"]
+    assert not outcome.failed
+
+
 def test_the_median_turn_counts_and_a_turn_of_many_calls_gives_the_time_of_one(clock: Clock) -> None:
     durations = iter([1.0, 9.0, 9.0, 2.0, 2.0, 3.0, 3.0])  # the first is the check
     own = Contestant(OURS, lambda: clock.work(next(durations)), lambda _: 0.0, 0.0)

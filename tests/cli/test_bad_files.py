@@ -29,6 +29,12 @@ BAD = {
         "line 38 holds the byte 0xe9, which is no utf-8 text. Give the file's encoding: with --encoding cp1252, which "
         "older Windows programs write, it reads 'a,café au lait'.",
     ),
+    "Excel workbook": (
+        b"PK\x03\x04\x14\x00\x00\x00\x08",
+        "an Excel workbook or a zip archive, not text. Save the sheet as CSV",
+    ),
+    "compressed with gzip": (b"\x1f\x8b\x08\x08pk", "compressed with gzip. Unpack it"),
+    "Parquet by another name": (b"PAR1\x15\x04", "a Parquet file. Say --format parquet"),
     "numbers for labels": (
         b"label,text\n" + b"".join(b"0.%03d,one two three four five\n" % i for i in range(40)),
         "Numbers are predicted from other columns by softcount glm DATA 'label ~ ...'",

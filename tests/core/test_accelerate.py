@@ -40,6 +40,36 @@ def trail_of(seed: int, pull: float) -> tuple[list[Counts], int]:
     return [counts_of(rng, n_rows, end + pull**i * (start - end), X) for i in range(3)], n_rows
 
 
+def in_units(counts: Counts, units: Any) -> Counts:
+    """The same counts with the columns of numbers in other units."""
+    moments: Any = counts.parts["1"]
+    scaled = Moments(moments.weight, units[:, None] * moments.mean, units[:, None] ** 2 * moments.scatter)
+    return Counts({**counts.parts, "1": scaled})
+
+
+@given(seed=SEEDS, pull=st.floats(0.5, 0.98))
+def test_the_units_of_columns_change_no_leap(seed: int, pull: float) -> None:
+    trail, _ = trail_of(seed, pull)
+    units = np.array([1e-6, 1.0, 1e6])
+    leap, other = extrapolate(trail), extrapolate([in_units(counts, units) for counts in trail])
+    assert (leap is None) == (other is None)
+    if leap is not None and other is not None:
+        mine, theirs = in_units(leap, units).arrays(), other.arrays()
+        for name, array in mine.items():
+            assert_allclose(theirs[name], array, rtol=1e-6, atol=1e-9 * np.abs(array).max())
+
+
+def test_no_leap_is_longer_than_sixty_four_steps() -> None:
+    # On a path whose steps shrink by a thousandth the end is a thousand steps away.
+    path = [Counts({"classes": Sums({"weight": np.array([100.0 - 99.0 * 0.999**i, 1e6])})}) for i in range(3)]
+    leap = extrapolate(path)
+    assert leap is not None
+    start, end = (counts.parts["classes"].arrays()["weight"][0] for counts in (path[0], leap))
+    # The second difference enters with the square of the length.
+    step, bend = 99.0 * 0.001, -99.0 * 0.001**2
+    assert end - start == pytest.approx(2.0 * 64.0 * step + 64.0**2 * bend, rel=1e-6)
+
+
 @given(seed=SEEDS, pull=st.floats(0.5, 0.98))
 def test_leaps_keep_the_number_of_rows_and_the_order_of_ones_and_rows(seed: int, pull: float) -> None:
     trail, n_rows = trail_of(seed, pull)

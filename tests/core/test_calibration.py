@@ -49,6 +49,22 @@ def test_isotonic_maps_never_fall() -> None:
         assert values.max() <= 1.0
 
 
+def test_isotonic_maps_reach_over_the_probabilities_as_they_are_cooled() -> None:
+    scores, length, codes = overconfident(500, 5)
+    cooled = Calibration("temperature", 0.1).apply(scores, length)
+    for k, (knots, _) in enumerate(fit_isotonic(scores, length, codes, 0.1)):
+        assert (knots[0], knots[-1]) == pytest.approx((cooled[:, k].min(), cooled[:, k].max()))
+
+
+def test_isotonic_maps_of_one_class_after_another_give_probabilities_that_sum_to_one() -> None:
+    scores, length, codes = overconfident(300, 6)
+    maps = fit_isotonic(scores, length, codes, 0.0)
+    single = np.stack([np.interp(np.exp(scores[:, k]), *maps[k]) for k in range(3)], axis=1)
+    assert np.abs(single.sum(axis=1) - 1.0).max() > 0.05
+    calibrated = Calibration("isotonic", 0.0, maps).apply(scores, length)
+    np.testing.assert_allclose(calibrated, single / single.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
+
+
 def test_a_row_that_every_map_calls_impossible_keeps_its_probabilities() -> None:
     flat = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
     scores = np.log([[0.6, 0.4]])

@@ -53,6 +53,13 @@ def test_the_rows_of_a_class_are_spread_as_evenly_as_can_be(codes: np.ndarray, s
                 assert max(counts) <= -(-size // 5)
 
 
+@given(CODES, st.integers(0, 5))
+def test_folds_are_of_one_size_but_for_a_row(codes: np.ndarray, seed: int) -> None:
+    for parts in folds(codes, 5, 1, np.random.default_rng(seed)):
+        sizes = [held.size for held in parts] + [0] * (5 - len(parts))
+        assert max(sizes) - min(sizes) <= 1
+
+
 def test_folds_depend_on_the_seed_alone() -> None:
     codes = np.repeat([0, 1, 2], 7)
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ class Climb:
 
     def counts_bytes(self) -> int:
         return 0
+
+    def prepared(self, params: float) -> float:
+        return params
 
 
 TWO_CHUNKS = [1, 2]
@@ -85,6 +89,15 @@ def test_slow_climbs_do_not_stop_before_what_is_left_is_small_too(rate: float, t
     assert -1.0 - fit.objective <= 2.5 * tol
     hasty = climb(halfway(rate), 5.0, Stopping(10_000, tol, look_ahead=False))
     assert hasty.n_iter <= fit.n_iter
+
+
+@given(rate=st.floats(0.01, 0.9), tol=st.sampled_from([1e-3, 1e-5, 1e-7]))
+def test_climbs_stop_as_soon_as_the_gains_to_come_are_known_to_be_small(rate: float, tol: float) -> None:
+    fit = climb(halfway(rate), 5.0, Stopping(10_000, tol))
+    # The gains fall off geometrically, so that their sum is known: it is all that is left.
+    before = fit.history[-2]
+    left = -1.0 - before.objective
+    assert max(left, before.change) > 0.99 * tol or fit.n_iter == 2
 
 
 def test_the_tolerance_can_be_relative_to_a_given_scale() -> None:
@@ -141,6 +154,19 @@ def test_ctrl_c_keeps_the_last_finished_iteration() -> None:
     assert fit.params == pytest.approx(1.0 + 4.0 * 0.5**3)
 
 
+def test_a_climb_that_is_taken_up_counts_on_from_what_was_spent() -> None:
+    kept: list[Any] = []
+    journal: Any = SimpleNamespace(recall=lambda: None, keep=lambda record, **_: kept.append(record()))
+    climb(halfway(), 5.0, Stopping(2, 0.0), journal=journal)
+    history = kept[1]["history"].copy()
+    history[:, 3] = [1e6, 2e6, 3e6]
+    journal.recall = lambda: {**kept[1], "history": history}
+    fit = climb(halfway(), 5.0, Stopping(5, 0.0), journal=journal)
+    assert [step.iteration for step in fit.history] == [0, 1, 2, 3, 4, 5]
+    seconds = [step.seconds for step in fit.history]
+    assert seconds == sorted(seconds)
+
+
 def test_leaps_are_taken_again_and_again_and_never_lower_the_objective() -> None:
     plain = climb(halfway(0.02), 5.0, Stopping(10_000, 1e-10))
     fast = climb(halfway(0.02), 5.0, Stopping(10_000, 1e-10), accelerate=True)
@@ -152,9 +178,19 @@ def test_leaps_are_taken_again_and_again_and_never_lower_the_objective() -> None
 
 
 def test_a_leap_that_would_lower_the_objective_is_not_taken() -> None:
-    # A ridge: straight on from where the first steps point, the objective falls off.
-    model = Climb(lambda p: -1.0 - (p - 1.0) ** 2 - (1e6 if p < 0.9 else 0.0), lambda p: max(p - 0.1, 1.0))
+    # A ridge: straight on from where the first steps point, the objective falls off, and no step leads back.
+    model = Climb(lambda p: -1.0 - (p - 1.0) ** 2 - (1e6 if p < 0.9 else 0.0), lambda p: p - 0.1 if p > 1.05 else p)
     fit = climb(model, 2.0, Stopping(30, 0.0), accelerate=True)
     objectives = [step.objective for step in fit.history]
     assert all(b >= a - 1e-9 for a, b in itertools.pairwise(objectives))
+    assert fit.n_iter == 30
     assert fit.params == pytest.approx(1.0)
+
+
+def test_a_leap_that_gains_nothing_is_no_sign_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The leap goes back to the parameters at hand.
+    monkeypatch.setattr("softcount.core.iterate.extrapolate", lambda trail: trail[-2])
+    fit = climb(halfway(0.1), 5.0, Stopping(1000, 1e-6), accelerate=True)
+    assert [step.change for step in fit.history].count(0.0) > 5
+    assert fit.converged
+    assert fit.objective == pytest.approx(-1.0, abs=1e-5)

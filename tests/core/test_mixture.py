@@ -51,6 +51,18 @@ def test_a_label_that_the_scores_call_impossible_is_kept() -> None:
     assert objective == -np.inf
 
 
+def test_a_label_that_the_scores_call_impossible_keeps_the_weight_of_its_row() -> None:
+    weight = np.array([2.0, 0.5, 3.0, 4.0])
+    resp, _ = assigned(model_of([0, 1, 2]), [0, 0, 0, 0], weight=weight)
+    assert_array_equal(resp, weight[:, None] * np.eye(3)[[0, 0, 0, 0]])
+
+
+def test_an_impossible_row_of_weight_zero_leaves_the_objective_finite_beside_given_responsibilities() -> None:
+    y = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    _, objective = assigned(model_of([0, 1, 2]), y, weight=np.array([2.0, 1.0, 1.0, 0.0]))
+    assert objective == pytest.approx(2.0 * (0.5 * -1.0 + 0.5 * -2.0) - 1.0 - 2.0)
+
+
 def test_a_set_that_the_scores_call_impossible_is_kept() -> None:
     resp, _ = assigned(model_of([0, 1, 2]), [{0, 1}, {0, 1}, {1, 2}, {0, 2}])
     assert_allclose(resp[3], [0.2 / 0.7, 0.0, 0.5 / 0.7], rtol=1e-13)
@@ -110,3 +122,11 @@ def test_class_weights_are_smoothed_class_by_class_and_shared_within() -> None:
     assert_allclose(np.exp(fixed.solve_weights(np.array([1.0, 3.0, 2.0]))), [0.025, 0.075, 0.9], rtol=1e-14)
     empty = replace(model, class_alpha=0.0).solve_weights(np.zeros(3))
     assert_allclose(np.exp(empty), [0.25, 0.25, 0.5], rtol=1e-14)
+
+
+def test_given_class_probabilities_leave_only_the_shares_within_classes_free() -> None:
+    three = {"log_prob": np.log(np.full((1, 3), 0.5)), "log_not": np.log(np.full((1, 3), 0.5))}
+    for class_prior, n_free in ((None, 2), (np.array([0.4, 0.6]), 1)):
+        model = model_of([0, 0, 1], class_prior=class_prior)
+        params = model.make_params(np.log(np.full(3, 1.0 / 3.0)), (three,))
+        assert model.n_parameters(params) == 3 + n_free

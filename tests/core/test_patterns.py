@@ -92,6 +92,34 @@ def test_rows_whose_hashes_meet_stay_apart(table, monkeypatch):
     assert_array_equal(merged, distinct(table))
 
 
+@pytest.mark.parametrize("apart", ["labels", "candidates", "evidence", "sparse", "holes"])
+def test_rows_whose_hashes_meet_stay_apart_whatever_they_differ_in(monkeypatch, apart):
+    from softcount.core import patterns
+
+    monkeypatch.setattr(patterns, "content_hash", lambda chunks, rows: np.zeros(rows.shape[0], dtype=np.uint64))
+    same, labels = np.ones((2, 3)), None
+    block = DenseBlock(same)
+    if apart == "labels":
+        labels = Labels(np.array([0, 1], dtype=np.int32), 2)
+    elif apart == "candidates":
+        factors, row = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.array([0, 1], dtype=np.int32)
+        labels = Labels(np.full(2, -1, dtype=np.int32), 3, factors, row)
+    elif apart == "evidence":
+        block = DenseBlock(same, evidence=np.array([1.0, 0.5]))
+    elif apart == "sparse":
+        block = sparse_block(np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]]))
+    else:
+        block = sparse_block(np.array([[1.0, np.nan, 0.0], [1.0, 0.0, np.nan]]))
+    assert find_patterns(chunks_of(block, labels=labels)).weight.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.5, True), (0.6, True), (0.85, False), (1.2, False)])
+def test_merging_pays_up_to_seven_tenths_of_the_rows(share, expected):
+    n_rows = 50_000
+    values = np.random.default_rng(0).integers(0, int(share * n_rows), (n_rows, 1)).astype(float)
+    assert pays(chunks_of(DenseBlock(values))) == expected
+
+
 def test_looking_at_some_rows_tells_whether_merging_pays():
     rng = np.random.default_rng(0)
     few = chunks_of(DenseBlock(rng.integers(0, 2, (50_000, 6)).astype(float)))

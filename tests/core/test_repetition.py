@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from softcount.core import repetition
 from softcount.core.repetition import row_totals, token_correlation, with_evidence
 from softcount.families.blocks import CodesBlock, DenseBlock, SparseBlock
 
@@ -86,8 +87,12 @@ def test_documents_that_leave_nothing_to_compare_have_no_correlation(X: NDArray[
     assert correlation(X) == 0.0
 
 
-def test_dense_and_sparse_rows_have_the_same_totals_in_pieces_and_whole() -> None:
-    X = documents(9000, 5)
+@pytest.mark.parametrize("cells_at_once", [2**17, 1000])
+def test_dense_and_sparse_rows_have_the_same_totals_in_pieces_and_whole(
+    monkeypatch: pytest.MonkeyPatch, cells_at_once: int
+) -> None:
+    monkeypatch.setattr(repetition, "CELLS_AT_ONCE", cells_at_once)
+    X = documents(3000, 5)
     total, square = row_totals(DenseBlock(X))
     np.testing.assert_array_equal(total, X.sum(axis=1))
     np.testing.assert_array_equal(square, (X * X).sum(axis=1))

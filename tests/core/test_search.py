@@ -120,3 +120,37 @@ def test_what_the_search_does_is_told(problem):
     assert "5 starts" in told[0]
     assert "the best 2 are run to the end" in told[0]
     assert told[1].startswith("final objectives")
+
+
+def test_ctrl_c_in_the_heat_ends_the_search_there(problem):
+    model, chunks = problem
+    steps = []
+
+    def on_step(step, params):
+        steps.append(step)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+
+    effort = Effort(Stopping(200, 1e-9), annealing=(4.0, 2.0))
+    found = search(model, EXECUTOR, chunks, starts(model, chunks, 2), effort, on_step=on_step)
+    assert len(steps) == 3
+    assert found.interrupted
+    assert found.best.interrupted
+
+
+def test_a_value_that_the_compared_rows_lack_is_not_given_up():
+    # The few rows that starts are compared on never show the last value of the first column.
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (300, 4)).astype(np.int16)
+    codes[200:, 0] = 2
+    family = Categorical((3,) * 4)
+    model = MixtureModel((family,), (PseudoCounts(np.array(0.0)),), np.arange(2), 2)
+    chunks, sample = (
+        Chunks((CodesBlock(rows, family.offsets),), None, None, rows_per_chunk=1024) for rows in (codes, codes[:200])
+    )
+    resp = rng.dirichlet(np.ones(2), 300)
+    few = [lambda: (params_from_resp(model, EXECUTOR, chunks, resp), "")] * 2
+    found = search(model, EXECUTOR, chunks, few, Effort(Stopping(100, 1e-8), n_final=1, short_iter=3), sample=sample)
+    assert np.isfinite(found.best.objective)
+    shares = np.exp(found.best.params.blocks[0]["log_prob"][2]) @ np.exp(found.best.params.log_weights)
+    assert_allclose(shares, 1.0 / 3.0, rtol=1e-6)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from softcount.core.crossfit import HeldOut
 from softcount.core.verdict import Verdict, interrupted_verdict, no_evidence, paired_interval, weigh_up
@@ -52,6 +53,14 @@ def test_a_weight_is_that_many_rows_in_the_interval() -> None:
     gain, weight = np.array([1.0, 0.0, -1.0, 0.5]), np.array([3.0, 2.0, 1.0, 0.0])
     again = np.repeat(gain, weight.astype(int))
     assert paired_interval(gain, weight) == pytest.approx(paired_interval(again, np.ones(again.size)))
+
+
+def test_the_interval_of_a_verdict_holds_nine_tenths() -> None:
+    right_alone, right = [True] * 30 + [False] * 70, [True] * 20 + [False] * 40 + [True] * 40
+    middle, error = paired_interval(np.subtract(right, right_alone, dtype=float), np.ones(100))
+    verdict = judge(right_alone, right)
+    assert verdict.difference == pytest.approx(middle)
+    assert verdict.interval == pytest.approx(norm.interval(0.9, middle, error))
 
 
 def test_a_clear_gain_is_conclusive_and_said_with_numbers() -> None:

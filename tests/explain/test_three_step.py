@@ -198,6 +198,25 @@ def test_a_weight_of_k_is_k_rows_and_a_weight_of_zero_is_none(few, method):
     assert_allclose(survey.errors, half.errors, rtol=1e-10)
 
 
+def test_a_test_of_equal_means_does_not_know_where_zero_is(few):
+    model, X, _, level, _, weight = few
+    here, there = (class_outcomes(model, X, level + shift, sample_weight=weight) for shift in (0.0, 1000.0))
+    assert there.statistic == pytest.approx(here.statistic, rel=1e-6)
+    contrast = here.estimates[1:, 0] - here.estimates[0, 0]
+    assert_allclose(there.estimates[1:, 0] - there.estimates[0, 0], contrast, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["ml", "bch", "naive"])
+def test_the_size_of_survey_weights_says_nothing_about_effects(few, method):
+    model, X, z, _, _, weight = few
+    one, other = (
+        class_effects(model, X, z, sample_weight=scale * weight, method=method, survey=True) for scale in (1.0, 3.0)
+    )
+    assert_allclose(one.errors, other.errors, rtol=1e-6)
+    plain, even = (class_effects(model, X, z, method=method, survey=survey) for survey in (False, True))
+    assert_allclose(plain.errors, even.errors, rtol=1e-12)
+
+
 def test_classes_that_are_certain_need_no_correction():
     X, z, kind, level, word = world(400, 7, np.where(PROB > 0.5, 0.9999, 0.0001))
     model = fitted(X, kind)

@@ -141,3 +141,26 @@ def test_a_fixed_variance_stays_what_the_prior_says():
         fixed = 2.5 * np.eye(2)[None] if name == "cov" else np.full((2, 1), 2.5)
         assert_allclose(params[name], fixed)
         assert np.isfinite(family.log_prior(params, prior))
+
+
+def test_the_prior_of_diagonal_covariances_is_that_of_independent_columns():
+    var = np.array([[0.5, 2.0], [1.5, 0.3], [3.0, 1.0]])
+    mean = np.arange(6.0).reshape(3, 2)
+    full = {"mean": mean, "cov": np.stack([np.diag(var[:, k]) for k in range(2)])}
+    for floor in (0.0, 0.4):
+        prior = MomentPrior(weight=0.7, mean=0.5, scatter=2.0, dof=3.0, floor=floor)
+        expected = Gaussian().log_prior({"mean": mean, "var": var}, prior)
+        assert_allclose(MultivariateGaussian().log_prior(full, prior), expected, rtol=1e-12)
+
+
+def test_a_column_tells_as_much_as_the_divergence_from_the_moments_of_the_other_classes():
+    mean, var, weight = np.array([[1.0, -2.0, 5.0]]), np.array([[0.5, 2.0, 1.0]]), np.array([0.2, 0.5, 0.3])
+    found = Gaussian().telling({"mean": mean, "var": var}, weight)[0]
+    for k in range(3):
+        others = [j for j in range(3) if j != k]
+        share = weight[others] / weight[others].sum()
+        rest = share @ mean[0, others]
+        rest_var = share @ (var[0, others] + mean[0, others] ** 2) - rest**2
+        ratio = var[0, k] / rest_var
+        divergence = 0.5 * (ratio - 1.0 - np.log(ratio) + (mean[0, k] - rest) ** 2 / rest_var)
+        assert_allclose(found[k], np.sign(mean[0, k] - rest) * divergence, rtol=1e-10)

@@ -167,6 +167,22 @@ def test_constant_columns_reach_the_documented_limits():
     assert Geometric().fit([0.0, 0.0])["log_failure"] == -np.inf
 
 
+@pytest.mark.parametrize("kappa", [1e-3, 0.5, 20.0, 3e3, 9e3, 2e4, 1e6])
+def test_concentrations_are_found_again_from_mean_statistics(kappa):
+    family = VonMises()
+    found = family.from_mean_stats(family.mean_stats(family.parameters(0.7, kappa)))
+    # The length's last digit is worth this share of the concentration.
+    assert_allclose(found["concentration"], kappa, rtol=max(1e-9, 1e-14 * kappa))
+    assert_allclose(found["direction"], 0.7, rtol=1e-12)
+
+
+def test_the_entropy_of_large_rates_is_the_sum_over_their_counts():
+    rate = mpf(1001)
+    logs = [k * mpmath.log(rate) - rate - mpmath.loggamma(k + 1) for k in range(600, 1401)]
+    exact = -sum(mpmath.exp(log) * log for log in logs)
+    assert_allclose(Poisson().entropy(Poisson().parameters(1001.0)), float(exact), rtol=1e-12)
+
+
 def test_opposite_directions_leave_a_uniform_circle():
     fitted = VonMises().fit([0.0, np.pi])
     assert_allclose(fitted["concentration"], 0.0, atol=1e-15)

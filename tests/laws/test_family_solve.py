@@ -241,3 +241,28 @@ def test_the_overall_distribution_as_a_prior_keeps_solutions_between_it_and_the_
     params = table.family.solve(statistics, prior)
     assert not table.family.needs_anchor(prior)
     assert np.all(np.isfinite(table.scores(params)))
+    own = _means(table.family, table.family.solve(statistics, _no_prior(table)))
+    overall = _means(table.family, table.family.solve(statistics.pooled(), plain))
+    between = (_means(table.family, params) - overall) / (own - overall)
+    assert np.all((between > 0.0) & (between < 1.0))
+    if isinstance(table.family, Bernoulli | Categorical | Multinomial):
+        # 0.5 for each of 2 or 4 values, or 3 words: the mass is that of the prior it was made from.
+        mass = 0.5 * {"bernoulli": 2, "categorical": 4, "multinomial": 3}[table.name]
+        found = statistics.arrays()
+        seen = found["sum"].sum(axis=0) if table.name == "multinomial" else table.resp.sum(axis=0)
+        assert_allclose(between, np.broadcast_to(seen / (seen + mass), between.shape), rtol=1e-9)
+
+
+def _no_prior(table):
+    return table.prior(0.0)
+
+
+def _means(family, params):
+    """What a solution averages, the class axis last: the means of the statistics, or of a full Gaussian's columns."""
+    if isinstance(family, Bernoulli | Categorical | Multinomial):
+        return np.exp(params["log_prob"])
+    if isinstance(family, Gaussian | MultivariateGaussian):
+        return params["mean"]
+    if "concentration" in params and "direction" not in params:
+        return family.mean_stats(family.take_rows(params)).T
+    return family.mean_stats(params)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from softcount import GaussianMixture, LatentClass, PoissonMixture, select
+from softcount.select.bootstrap import BootstrapTest
 from tests.reference.published_tables import CARCINOMA, all_rows
 
 
@@ -68,6 +69,20 @@ def test_weights_count_rows_or_are_refused():
 def test_labels_are_refused():
     with pytest.raises(ValueError, match="without labels"):
         select.how_many(LatentClass(), all_rows(CARCINOMA), [1, 2], np.zeros(118), n_bootstrap=5)
+
+
+def test_samples_that_reach_the_statistic_exactly_count_against_the_larger_model():
+    # Rows that are all the same: no model gains anything, in the table and in every sample.
+    rows = np.tile([1, 0], (30, 1))
+    one, two = fits(lambda k: LatentClass(k, random_state=0), rows, (1, 2))
+    found = select.bootstrap_test(one, two, rows, n_samples=3, n_init=2, random_state=0)
+    assert found.statistic == pytest.approx(0.0, abs=1e-6)
+    assert found.p_value == 1.0
+
+
+def test_the_standard_error_is_that_of_a_share_of_all_tables():
+    found = BootstrapTest((1, 2), 3.0, 0.2, np.zeros(99))
+    assert found.standard_error == pytest.approx(np.sqrt(0.2 * 0.8 / 100))
 
 
 def test_fits_that_stopped_early_are_run_on_before_they_are_compared():

@@ -60,11 +60,31 @@ SHARED = """\
     verbose : int, default=0
         1 prints every tenth iteration to standard error, 2 every one."""
 
+ATTRIBUTES = """\
+    n_features_in_ : int
+        Columns of X; where they have names, ``feature_names_in_`` holds them.
+    n_parameters_ : int
+        Free parameters.
+    converged_, n_iter_, history_
+        Whether EM converged, its iterations, and the monitored objective after each; one pass with all labels.
+    n_starts_, n_best_starts_ : int
+        Starts, and those that reached the best objective.
+    unlabeled_use_, unlabeled_weight_ : str and float
+        How rows without a label were used ("none", "marginals" or "full"), and the factor on their weight.
+    unlabeled_verdict_ : object or None
+        What they were worth, in numbers and, printed, in a sentence; None where there was nothing to decide.
+    calibration_ : object or None
+        What ``predict_proba`` is calibrated by.
+    notes_ : list of str
+        What is worth knowing about the fit.
+    model_, params_, counts_
+        The fitted mixture of families, its parameters, and the counts they were solved from."""
+
 
 def documented(cls: T) -> T:
-    """Put the shared parameters into the class docstring where it says ``{shared}``."""
+    """Put the shared parameters and attributes where the class docstring says ``{shared}`` and ``{attributes}``."""
     if cls.__doc__:
-        cls.__doc__ = cls.__doc__.replace("    {shared}", SHARED)
+        cls.__doc__ = cls.__doc__.replace("    {shared}", SHARED).replace("    {attributes}", ATTRIBUTES)
     return cls
 
 

@@ -75,6 +75,7 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
 
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         X = X.to_pandas()
+    _refuse_texts(X, type(estimator).__name__)
     try:
         checked = check(X)
         if checked.dtype == object:
@@ -91,6 +92,23 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
     elif checked.dtype.kind == "f" and checked.dtype.itemsize > 8:
         checked = checked.astype(np.float64)
     return checked
+
+
+def _refuse_texts(X: Any, name: str) -> None:
+    """Refuse texts in a row, one of the commonest mistakes, which reshaping would not mend."""
+    if type(X).__module__.startswith("polars"):
+        return
+    first = X[0] if isinstance(X, (list, tuple)) and X else X
+    texts = first if isinstance(first, str) else None
+    if texts is None and getattr(X, "ndim", 2) == 1 and len(X):
+        first = np.asarray(X)[0]
+        texts = first if isinstance(first, str) else None
+    if texts is not None:
+        raise InputError(
+            f"Expected 2D array, got 1D array instead: X is a row of texts (the first is {str(texts)[:40]!r}), but "
+            f"{name} takes a table of numbers. Count their words first, with scikit-learn's CountVectorizer; "
+            "MultinomialNB takes the counts."
+        )
 
 
 def check_finite(estimator: Any, X: NDArray[Any]) -> None:
@@ -140,6 +158,8 @@ def with_place(error: Exception, X: Any, estimator: Any, advice: str = ADVICE) -
     cell = cell.item() if isinstance(cell, np.generic) else cell
     names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
     name = column if names is None else repr(list(names)[column])
+    if isinstance(cell, str) and advice is ADVICE and not hasattr(estimator, "families"):
+        advice = "Tables with texts and categories in them go into NaiveBayes, Mixture or LatentClass as they are."
     message = f"{text.splitlines()[0].rstrip('.')}: row {row}, column {name} of X holds {cell!r}. {advice}"
     return TypeError(message) if isinstance(error, TypeError) else InputError(message)
 

@@ -101,8 +101,8 @@ class BayesianLinearRegression(AnswersInBatches, Savable, RegressorMixin, BaseEs
         How many coefficients the data determined, from 0 to ``n_features``.
     df_ : float
         Degrees of freedom of predictions; infinite for the normal.
-    n_observations_ : float
-        Total weight.
+    n_observations_, n_features_in_ : float and int
+        Total weight, and number of columns.
     counts_ : Counts
         What ``partial_fit`` adds to.
 

@@ -108,8 +108,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     scalings_, xbar_, explained_variance_ratio_ : arrays
         Fisher's directions (n_features, n_directions), the overall mean, and the directions' shares of the variance
         between classes.
-    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
-        Free parameters, and what the fit went through.
+    {attributes}
 
     Examples
     --------

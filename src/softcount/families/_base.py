@@ -164,7 +164,9 @@ class Family(ABC):
         wrong = ~self.in_support(x)
         if wrong.any():
             where = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise InputError(f"x{list(where)} is {x[where]!r}, but a {self.name} value is {self.support}.")
+            raise InputError(
+                f"x{list(where)} is {x[where].item()!r}, but values of {self.name} data are {self.support}."
+            )
         if self.event_ndim and self.missing(x).any():
             row = int(np.argwhere(self.missing(x))[0][0])
             raise InputError(

@@ -257,7 +257,7 @@ class ColumnFamily(Family):
         if wrong.any():
             row, column = (int(i) for i in np.argwhere(wrong)[0])
             raise InputError(
-                f"Row {row + first_row}, column {names[column]!r} holds {values[row, column]!r}, but a "
+                f"Row {row + first_row}, column {names[column]!r} holds {values[row, column].item()!r}, but a "
                 f"{self.name} column holds {self.support}. Correct the value, or give the column another "
                 "family."
             )

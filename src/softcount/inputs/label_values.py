@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from softcount._errors import InputError
 from softcount._types import BoolArray, IntArray
 
-__all__ = ["as_vector", "class_names", "is_missing", "natural_type"]
+__all__ = ["as_vector", "class_names", "is_missing", "natural_type", "warn_of_written_missing"]
 
 
 def as_vector(y: Any) -> NDArray[Any]:
@@ -24,6 +24,11 @@ def as_vector(y: Any) -> NDArray[Any]:
     elif type(y).__module__.startswith("polars") and hasattr(y, "to_list"):
         # As an array, whole numbers beside a null would become fractions.
         y = y.to_list()
+    if isinstance(y, (str, dict)):
+        raise InputError(
+            f"y should be a 1d array: it is {_shortened(y)}. Give a label for each row; of a column's name, "
+            "that column itself, as table[name] (names are for rows that are not in memory)."
+        )
     array = _array_of(list(y)) if isinstance(y, (list, tuple, range)) else np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
@@ -40,6 +45,10 @@ def as_vector(y: Any) -> NDArray[Any]:
     if array.dtype.kind == "c":
         raise InputError("y holds complex numbers, but labels are names or whole numbers.")
     return array
+
+
+def _shortened(y: str | dict[Any, Any]) -> str:
+    return f"the text {y[:40]!r}" if isinstance(y, str) else "a dictionary"
 
 
 def _array_of(labels: list[Any]) -> NDArray[Any]:
@@ -75,6 +84,24 @@ def is_missing(values: NDArray[Any], marker: Any) -> BoolArray:
             equal = (_equals(v, marker) for v in values)
             missing = missing | np.fromiter(equal, dtype=bool, count=values.shape[0])
     return np.asarray(missing)
+
+
+#: What tables and conversions write where there is no label. ``np.array(["a", nan])`` holds the text "nan".
+_WRITTEN_MISSING = frozenset({"", "?", "nan", "NaN", "None", "<NA>", "N/A", "NULL", "null"})
+
+
+def warn_of_written_missing(names: NDArray[Any]) -> None:
+    """Say so where a class bears a name that usually stands for a missing label; such rows count as labeled."""
+    if names.dtype.kind not in "OUS":
+        return
+    for name in names.tolist():
+        if isinstance(name, str) and name.strip() in _WRITTEN_MISSING:
+            warnings.warn(
+                f"{name!r} is taken for a class. If it marks rows without a label, say missing_label={name!r}, or put "
+                "None in its place.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def is_null(value: Any) -> bool:

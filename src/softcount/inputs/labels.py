@@ -18,7 +18,14 @@ from softcount._errors import InputError
 from softcount._types import BoolArray, CodesArray, FloatArray, IntArray
 from softcount.inputs.label_codes import narrow_range, narrow_unique
 from softcount.inputs.label_matrix import is_label_matrix, read_label_matrix
-from softcount.inputs.label_values import as_vector, class_names, is_missing, is_null, natural_type
+from softcount.inputs.label_values import (
+    as_vector,
+    class_names,
+    is_missing,
+    is_null,
+    natural_type,
+    warn_of_written_missing,
+)
 
 __all__ = ["Labels", "read_classes", "read_labels"]
 
@@ -207,6 +214,8 @@ def _from_vector(
     given = natural_type(values[known], known)
     candidates = _candidates(values, np.flatnonzero(is_set), marker)
     found = class_names(given, candidates)
+    if classes is None:
+        warn_of_written_missing(found)
     names = _all_classes(found, classes, n_classes)
     codes = np.full(values.shape[0], -1, dtype=np.int32)
     codes[known] = _codes_of(given, names)

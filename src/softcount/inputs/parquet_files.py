@@ -122,7 +122,10 @@ def _open(file: Path) -> Any:
         # Column by column through small buffers: a row group need not fit into memory.
         return pq.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES, memory_map=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read as Parquet ({_first_line(error)}).") from None
+        raise InputError(
+            f"{file} cannot be read as Parquet ({_first_line(error)}). Other files are read into a table "
+            "first, for example with pandas.read_csv."
+        ) from None
 
 
 def _first_line(error: BaseException) -> str:

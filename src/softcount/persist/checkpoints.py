@@ -83,6 +83,10 @@ def checkpoints(
     if iterations is not None and iterations < 1:
         raise InputError(f"iterations is {iterations!r}; give a whole number of 1 or more, or None.")
     place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InputError(
+            f"{str(place)!r} is a file, but checkpoints are kept in a folder of their own. Name another place."
+        )
     place.mkdir(parents=True, exist_ok=True)
     with locked_folder(place):
         if not resume and any(_FOLDER.fullmatch(child.name) for child in place.iterdir()):

@@ -64,6 +64,9 @@ def write_container(path: str | os.PathLike[str], tree: Any, arrays: Arrays) -> 
             f"The model has {_values_in(text):,} values beside its arrays, in {len(text):,} bytes; a model file holds "
             f"at most {MOST_VALUES:,} in {LONGEST_HEADER:,}. Merge rare categories, or read the column as text."
         )
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{str(path)!r} cannot be written: there is no folder {str(folder)!r}. Make it first.")
     with whole_file(path) as file:
         file.write(struct.pack("<Q", len(text)))
         file.write(text)
@@ -81,7 +84,8 @@ def read_container(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
         (length,) = struct.unpack("<Q", start)
         if length > min(LONGEST_HEADER, size - 8) or length < 2:
             raise InputError(
-                f"{os.fspath(path)!r} is no softcount model: it claims a header of {length} bytes and has {size} bytes."
+                f"{os.fspath(path)!r} is no softcount model, or not all of it: it does not begin with the length of a "
+                f"header that fits into its {size} bytes. Give the file that `softcount train` or `save` wrote."
             )
         header = _parse(file.read(length), path)
         places = _check_arrays(header, size - 8 - length, path)

@@ -19,9 +19,10 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunks
 from softcount.core.execute import ThreadExecutor, resolve_n_jobs
 from softcount.core.iterate import Stopping
-from softcount.core.learn import VARIED, Plan, learn
+from softcount.core.learn import Plan, learn
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.simulate import marginal_log_likelihood, simulated
+from softcount.core.start import VARIED
 from softcount.estimators._fitting import seed_of
 from softcount.estimators.mixture._base import BaseMixture
 from softcount.inputs.weights import read_weights
@@ -31,6 +32,8 @@ __all__ = ["BootstrapTest", "bootstrap_test"]
 #: Log-likelihood still to be gained when a sample's fit ends: small beside a statistic that decides anything.
 TOLERANCE = 2e-3
 FEWEST_ITERATIONS = 1000
+#: Statistics this close, as a share of the log-likelihood, are equal.
+ROUNDING = 1e-9
 
 Progress = Callable[[int, int], None]
 
@@ -176,7 +179,9 @@ def bootstrap_test(
             progress(len(statistics), n_samples)
     observed = max(0.0, 2.0 * (found[1] - found[0]))
     drawn = np.array(statistics)
-    p_value = (1.0 + float((drawn >= observed).sum())) / (n_samples + 1.0)
+    # Two likelihoods that are equal but for rounding differ by a little more than nothing.
+    rounding = ROUNDING * max(abs(found[0]), 1.0)
+    p_value = (1.0 + float((drawn >= observed - rounding).sum())) / (n_samples + 1.0)
     return BootstrapTest(counts, observed, p_value, drawn)
 
 

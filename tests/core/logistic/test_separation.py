@@ -79,6 +79,18 @@ def test_rows_without_weight_neither_make_nor_break_a_separation():
     assert search(make_data(X, y, weight=weight)).columns.tolist() == [1]
 
 
+def test_a_complete_separation_stays_complete_beside_wrong_rows_without_weight():
+    X, _ = make_rows(n_rows=100)
+    X[:, 0] -= np.median(X[:, 0])
+    y = (X[:, 0] > 0.0).astype(np.int32)
+    weight = np.ones(100)
+    fitted = np.array([[0.0, 1.0, 0.0, 0.0, 0.0]])
+    assert search(make_data(X, y, weight=weight), fitted).complete
+    y[[3, 50, 77]] = 1 - y[[3, 50, 77]]
+    weight[[3, 50, 77]] = 0.0
+    assert search(make_data(X, y, weight=weight), fitted).complete
+
+
 def test_soft_labels_in_between_are_not_separated():
     X, y = make_rows(n_rows=80, n_classes=3)
     assert search(make_data(X, y, 3, soft=True)) is None

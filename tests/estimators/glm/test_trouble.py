@@ -206,6 +206,15 @@ def test_a_best_fit_at_the_edge_of_the_family_is_reported():
         GLM("binomial", "identity").fit(x, (x[:, 0] > 0.9).astype(float))
 
 
+def test_rows_without_weight_are_at_no_edge():
+    x = np.linspace(0, 1, 60)[:, None]
+    y = np.where(x[:, 0] < 0.3, 0.0, np.round(20.0 * (x[:, 0] - 0.3)))
+    weight = np.ones(60)
+    weight[:2] = 0.0
+    with pytest.warns(ConvergenceWarning, match=r"edge.*row 2\b"):
+        GLM("poisson", "identity").fit(x, y, sample_weight=weight)
+
+
 @pytest.mark.parametrize("link", ["inverse", "identity", "log", Power(-0.5)])
 def test_a_start_is_found_without_an_intercept(link):
     rng = np.random.default_rng(2)

@@ -220,6 +220,16 @@ def test_one_class_needs_one_start():
     assert model.classification_.relative_entropy == 1.0
 
 
+def test_one_expected_count_below_one_refuses_p_values_however_full_the_other_cells_are():
+    first = np.repeat(np.arange(5), [40, 490, 490, 490, 490])
+    second = np.random.default_rng(0).permutation(first)
+    found = LatentClass(1).fit(np.column_stack([first, second])).goodness_
+    # 4 % of the cells are small, but the smallest is 40 * 40 / 2000.
+    assert found.p_g2 is None
+    assert "4 % of the expected counts are below 5" in found.reasons[0]
+    assert "the smallest is 0.8" in found.reasons[0]
+
+
 def test_more_parameters_than_free_cells_are_warned_about():
     answers = draw_answers(500, 0, n_items=3)
     with pytest.warns(UserWarning, match="11 parameters, but the table has only 7 free cells, so it is not identified"):

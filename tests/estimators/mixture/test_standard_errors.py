@@ -53,9 +53,9 @@ def packed(weights, prob):
     return np.concatenate([[np.log(weights[0] / weights[1])], np.log(prob / (1.0 - prob)).ravel()])
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize(("alpha", "class_alpha"), [(0.0, 0.0), (0.5, 0.0), (0.5, 20.0)])
 @pytest.mark.parametrize("labels", ["none", "some", "probabilities"])
-def test_yes_and_no_with_weights_holes_and_labels(labels, alpha):
+def test_yes_and_no_with_weights_holes_and_labels(labels, alpha, class_alpha):
     X, z, w = binary_rows()
     y, known, given = None, np.zeros(len(X), dtype=bool), np.zeros((len(X), 2))
     if labels == "some":
@@ -65,7 +65,7 @@ def test_yes_and_no_with_weights_holes_and_labels(labels, alpha):
         y = np.full((len(X), 2), np.nan)
         y[:60] = np.where(z[:60, None] == [0, 1], 0.8, 0.2)
         given[:60] = y[:60]
-    model = BernoulliMixture(2, alpha=alpha, **TIGHT).fit(X, y, sample_weight=w)
+    model = BernoulliMixture(2, alpha=alpha, class_alpha=class_alpha, **TIGHT).fit(X, y, sample_weight=w)
 
     def objective(theta):
         weights, prob = unpack(theta, 5)
@@ -74,7 +74,8 @@ def test_yes_and_no_with_weights_holes_and_labels(labels, alpha):
         rows[known] = joint[known, z[known]]
         soft = given.sum(axis=1) > 0
         rows[soft] = (given * joint).sum(axis=1)[soft]
-        return w @ rows + alpha * (np.log(prob) + np.log1p(-prob)).sum()
+        prior = alpha * (np.log(prob) + np.log1p(-prob)).sum() + class_alpha * np.log(weights).sum()
+        return w @ rows + prior
 
     theta = packed(model.weights_, np.exp(model.params_.blocks[0]["log_prob"]))
     variance = np.diag(numerical_covariance(objective, theta))

@@ -29,6 +29,14 @@ PAIRS_WITH_ZERO = 0.5
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
+#: How files begin that get called tables but hold no text, and what to do with them.
+_NO_TEXT = {
+    b"PK\x03\x04": "this is an Excel workbook or a zip archive, not text. Save the sheet as CSV, unpack the archive.",
+    b"\xd0\xcf\x11\xe0": "this is an old Excel workbook, not text. Save the sheet as CSV UTF-8.",
+    b"\x1f\x8b": "this is compressed with gzip. Unpack it: zcat FILE | softcount ... -, or gunzip FILE.",
+    b"PAR1": "this is a Parquet file. Say --format parquet.",
+}
+
 
 def read_csv(
     file: BinaryIO, path: str, *, delimiter: str | None = None, encoding: str | None = None
@@ -45,6 +53,9 @@ def read_csv(
     """
     buffered: Any = file
     start = buffered.peek(SNIFFED)
+    for magic, what in _NO_TEXT.items():
+        if start.startswith(magic):
+            raise DataError(f"{path}: {what}")
     chosen = encoding or _encoding_of(start)
     try:
         text = io.TextIOWrapper(buffered, encoding=chosen, newline="")

@@ -115,8 +115,8 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         Columns whose coefficients grow without bound because they separate the outcomes.
     deviance_, null_deviance_ : float
         Total deviance of the fit, and of the intercept and offset alone.
-    dispersion_ : float
-        The dispersion.
+    dispersion_, pearson_chi2_, dispersion_is_estimated_, n_features_in_
+        The dispersion, Pearson's statistic, whether the one was estimated, and the number of columns.
     log_likelihood_ : float
         At the maximum-likelihood dispersion (Tweedie: at ``dispersion_``); not a number for quasi families.
     aic_, bic_ : float

@@ -93,6 +93,10 @@ class LatentClass(ClassTables, CovariateRows, BaseMixture):
     goodness_ : Goodness or None
         G², X², degrees of freedom, and p-values where they are valid; None with covariates, or items that
         are not categorical.
+    families_ : dict of str to str
+        The family of each item.
+    n_boundary_ : int
+        Probabilities that came out as 0 or 1.
     {attributes}
 
     Examples

@@ -111,8 +111,8 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, SparseCoefM
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        Labels.
+    classes_, n_features_in_ : array of shape (n_classes,) and int
+        Labels, and number of columns.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         Coefficients: of the log odds of the second of two classes, or one row per class, whose mean is zero without
         an absolute-value penalty. 0 for aliased columns.
@@ -138,11 +138,13 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, SparseCoefM
     aliased_ : list of str
         Columns left out because the columns before them explain them (without a penalty).
     separated_ : list of str
-        Columns that sort the classes without error (without a penalty); ``separation_`` says how, in words.
+        Columns that sort the classes without error (without a penalty).
+    separation_ : str or None
+        How they do it, in words.
     solver_ : str
         The solver that was used.
-    n_iter_ : array of shape (1,)
-        Iterations; ``history_`` has the objective after each, ``converged_`` whether they converged.
+    n_iter_, history_, converged_ : array of shape (1,), list and bool
+        Iterations, the objective after each, and whether they converged.
 
     Notes
     -----

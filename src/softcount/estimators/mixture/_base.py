@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from softcount.core.chunks import Rows
 from softcount.core.classification import classify
 from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
 from softcount.core.iterate import Stopping
-from softcount.core.learn import VARIED, Learned, Plan, learn, warn_about
+from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import MixtureModel, table_bytes
 from softcount.core.progress import note_printer, step_printer, stoppable
+from softcount.core.start import VARIED
 from softcount.estimators._fitting import journal_and_seed, one_fit
 from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._grid import rows_for
@@ -35,9 +36,6 @@ from softcount.families.blocks import Block
 from softcount.families.columns import ColumnFamily
 from softcount.inputs.labels import Labels, read_labels
 from softcount.inputs.weights import read_weights
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["BaseMixture"]
 
@@ -101,7 +99,8 @@ class BaseMixture(BatchesOfMixtures, MixtureAnswers):
     def _check_size(self, n_rows: int) -> None:
         if n_rows < self.n_components:
             raise InputError(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}"
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n_rows}. "
+                "Ask for fewer components, or give more rows."
             )
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NDArray[Any]:

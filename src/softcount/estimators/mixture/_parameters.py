@@ -69,7 +69,11 @@ ATTRIBUTES = """\
     n_patterns_ : int or None
         Distinct rows, where equal rows were taken together.
     notes_ : list of str
-        What is worth knowing about the fit."""
+        What is worth knowing about the fit.
+    n_features_in_ : int
+        Columns of X; where they have names, ``feature_names_in_`` holds them.
+    model_, params_, counts_
+        The fitted mixture of families, its parameters, and the counts they were solved from."""
 
 
 def documented_mixture(cls: T) -> T:

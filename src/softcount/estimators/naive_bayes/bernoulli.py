@@ -47,8 +47,7 @@ class BernoulliNB(YesNoRows, DiscreteNaiveBayes):
         Expected weight of ones.
     feature_log_prob_ : array of shape (n_components, n_features)
         :math:`\\log\\theta`.
-    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
-        Free parameters, and what the fit went through.
+    {attributes}
 
     Examples
     --------

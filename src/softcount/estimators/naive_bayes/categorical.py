@@ -57,8 +57,7 @@ class CategoricalNB(CodeRows, DiscreteNaiveBayes):
         :math:`\log\theta`.
     n_categories_ : array of shape (n_features,)
         Number of values of each column.
-    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
-        Free parameters, and what the fit went through.
+    {attributes}
 
     Examples
     --------

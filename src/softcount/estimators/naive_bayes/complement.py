@@ -68,6 +68,12 @@ class ComplementNB(MultinomialNB):
         Total of each word.
     feature_log_prob_ : array of shape (n_classes, n_features)
         The weights :math:`w`.
+    n_features_in_ : int
+        Number of words.
+    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
+        As in every classifier; fitting is one pass.
+    unlabeled_use_, unlabeled_weight_, unlabeled_verdict_, calibration_, notes_, model_, params_, counts_
+        As in every classifier; no row lacks a label here.
 
     Examples
     --------

@@ -56,8 +56,7 @@ class GaussianNB(BaseNaiveBayes):
         Means and variances.
     epsilon_ : float
         The variance floor.
-    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
-        Free parameters, and what the fit went through.
+    {attributes}
 
     Examples
     --------

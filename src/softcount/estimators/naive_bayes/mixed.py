@@ -59,8 +59,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
         Expected weight and log-probability of each class.
     families_ : dict of str to str
         The family of each column.
-    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
-        Free parameters, and what the fit went through.
+    {attributes}
 
     Examples
     --------

@@ -44,8 +44,7 @@ class PoissonNB(EventRows, DiscreteNaiveBayes):
         Expected total of each column.
     rate_ : array of shape (n_components, n_features)
         :math:`\lambda`.
-    n_parameters_, n_iter_, converged_, history_, n_starts_, n_best_starts_
-        Free parameters, and what the fit went through.
+    {attributes}
 
     Examples
     --------

@@ -196,8 +196,8 @@ class TableRows(GenerativeEstimator):
             entry = int(np.flatnonzero(wrong)[0])
             row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
             raise InputError(
-                f"Row {row}, column {self._feature_names()[int(X.indices[entry])]!r} holds {X.data[entry]!r}, but a "
-                f"{family.name} column holds {family.support}."
+                f"Row {row}, column {self._feature_names()[int(X.indices[entry])]!r} holds {X.data[entry].item()!r}, "
+                f"but a {family.name} column holds {family.support}."
             )
         return (sparse_block(X, binary=self._sparse_family == "bernoulli"),)
 

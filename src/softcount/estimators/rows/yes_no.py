@@ -89,8 +89,8 @@ def _thresholded(X: Any, threshold: float | None) -> Any:
         wrong = (X.data < 0) | (X.data > 1)
         if wrong.any():
             raise InputError(
-                f"X holds {X.data[wrong][0]!r}; with binarize=None cells lie between 0 and 1. Set binarize to the "
-                "threshold that makes them 0 or 1."
+                f"X holds {X.data[wrong][0].item()!r}; with binarize=None cells lie between 0 and 1. Set binarize to "
+                "the threshold that makes them 0 or 1."
             )
         return X
     above = X.data > threshold

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import gammaln
 
 from softcount._errors import InputError
 from softcount.core.glm.families import (
@@ -229,3 +230,19 @@ def test_an_unknown_family_is_refused_with_the_list():
 def test_a_power_without_a_distribution_is_refused(power):
     with pytest.raises(InputError, match="no power of the Tweedie family"):
         TweedieFamily(power)
+
+
+@pytest.mark.parametrize("y", [[0.0, 1.0, 2.0, 7.0, 7.0], [0.0, 0.5, 2.25, 7.9, 7.1]], ids=["whole", "fractional"])
+def test_the_terms_of_theta_are_the_derivatives_by_its_logarithm(y):
+    y, w, mu = np.array(y), np.array([1.0, 2.0, 1.0, 3.0, 0.5]), np.array([0.5, 1.0, 3.0, 5.0, 9.0])
+
+    def log_likelihood(log_theta):
+        theta = np.exp(log_theta)
+        terms = gammaln(y + theta) - gammaln(theta) - gammaln(y + 1.0) + theta * log_theta
+        return w @ (terms - (y + theta) * np.log(mu + theta) + y * np.log(mu))
+
+    at, step = np.log(1.7), 1e-4
+    _, score, curvature = NegativeBinomialFamily(1.7).theta_terms(y, mu, w)
+    low, middle, high = (log_likelihood(at + move) for move in (-step, 0.0, step))
+    assert score == pytest.approx((high - low) / (2.0 * step), rel=1e-6)
+    assert curvature == pytest.approx(-(high - 2.0 * middle + low) / step**2, rel=1e-5)

@@ -59,6 +59,10 @@ def resolve_family(family: str | GLMFamily, *, theta: float = 1.0, power: float 
     """
     if isinstance(family, GLMFamily):
         return family
+    if "~" in str(family):
+        raise InputError(
+            f"{family!r} is a formula, not a family. Write GLM.from_formula({family!r}, table, family='gaussian')."
+        )
     if family not in FAMILIES:
         raise InputError(
             f"family={family!r} is not a family. Expected one of {', '.join(sorted(FAMILIES))}, or a GLMFamily."
