@@ -190,12 +190,9 @@ class MixtureModel:
     ) -> FloatArray:
         """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
         scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
+        # Long rows are filled with the log-weights as fast as with zeros.
         is_long = self.n_components >= LONG
-        if is_long:
-            # Long rows are filled with the log-weights as fast as with zeros.
-            np.copyto(scores, params.log_weights)
-        else:
-            scores.fill(0.0)
+        np.copyto(scores, params.log_weights if is_long else 0.0)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:
@@ -347,10 +344,8 @@ class MixtureModel:
         for family, prior, block in zip(self.families, self.priors, params.blocks, strict=True):
             total += family.log_prior(block, prior)
         if self.class_prior is None and self.class_alpha > 0.0:
-            log_class = np.array(
-                [np.logaddexp.reduce(params.log_weights[self.groups == k]) for k in range(self.n_classes)]
-            )
-            total += self.class_alpha * float(log_class.sum())
+            of_class = (params.log_weights[self.groups == k] for k in range(self.n_classes))
+            total += self.class_alpha * float(sum(map(np.logaddexp.reduce, of_class)))
         return total
 
     def n_parameters(self, params: MixtureParams) -> int:
