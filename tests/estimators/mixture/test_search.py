@@ -202,34 +202,18 @@ def test_progress_is_printed_when_asked_for(capsys):
     assert "iteration    1" in capsys.readouterr().err
 
 
-def test_ctrl_c_keeps_what_was_found_so_far(monkeypatch):
-    from softcount.core import search
+def interrupting(monkeypatch, at, *, together):
+    """Ctrl-C at the given step of all the steps that are taken: by starts that go together, or one by one."""
+    from softcount.core import start_work
     from softcount.core.iterate import iterate
+    from softcount.core.starts_together import iterate_together
 
-    calls = []
-
-    def interrupted(model, executor, chunks, start, stopping, *, accelerate=False, on_step=None, journal=None):
-        def step(seen, params):
-            calls.append(seen)
-            if len(calls) == 5:
-                raise KeyboardInterrupt
-
-        return iterate(model, executor, chunks, start, stopping, accelerate=accelerate, on_step=step)
-
-    monkeypatch.setattr(search, "iterate", interrupted)
-    with pytest.warns(UserWarning, match="interrupted"):
-        model = LatentClass(3, n_jobs=1, n_init=4, n_final=4, random_state=0).fit(all_rows(CARCINOMA))
-    assert np.isfinite(model.log_likelihood_)
-
-
-def interrupting(monkeypatch, at):
-    """Ctrl-C at the given step of all the steps that are taken."""
-    from softcount.core import search
-    from softcount.core.iterate import iterate
-
+    run, look = (iterate_together, "on_pass") if together else (iterate, "on_step")
     steps = []
 
-    def interrupted(*given, on_step=None, **options):
+    def interrupted(*given, **options):
+        on_step = options.pop(look, None)
+
         def step(seen, params):
             steps.append(seen)
             if on_step is not None:
@@ -237,34 +221,49 @@ def interrupting(monkeypatch, at):
             if len(steps) == at:
                 raise KeyboardInterrupt
 
-        return iterate(*given, on_step=step, **options)
+        return run(*given, **{look: step}, **options)
 
-    monkeypatch.setattr(search, "iterate", interrupted)
+    monkeypatch.setattr(start_work, run.__name__, interrupted)
+    if not together:
+        monkeypatch.setattr(start_work, "starts_together", lambda *_: 1)
     return steps
 
 
-def test_ctrl_c_among_the_short_runs_starts_no_long_one_and_says_how_far_it_came(monkeypatch):
-    steps = interrupting(monkeypatch, 20)
+@pytest.mark.parametrize("together", [True, False])
+def test_ctrl_c_keeps_what_was_found_so_far(monkeypatch, together):
+    steps = interrupting(monkeypatch, 5, together=together)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = LatentClass(3, n_jobs=1, n_init=4, n_final=4, random_state=0).fit(all_rows(CARCINOMA))
+    assert len(steps) == 5
+    assert np.isfinite(model.log_likelihood_)
+
+
+@pytest.mark.parametrize(("together", "at"), [(True, 10), (False, 20)])
+def test_ctrl_c_among_the_short_runs_starts_no_long_one_and_says_how_far_it_came(monkeypatch, together, at):
+    steps = interrupting(monkeypatch, at, together=together)
     with pytest.warns(UserWarning, match="search was interrupted after 0 of 8 starts"):
         model = LatentClass(3, n_jobs=1, n_init=8, random_state=0).fit(all_rows(CARCINOMA))
-    assert len(steps) == 20
+    assert len(steps) == at
     assert not model.converged_
     assert np.isfinite(model.log_likelihood_)
 
 
-def test_ctrl_c_between_finished_runs_is_said_although_the_best_has_converged(monkeypatch):
-    interrupting(monkeypatch, 60)
+@pytest.mark.parametrize(("together", "at"), [(True, 25), (False, 60)])
+def test_ctrl_c_between_finished_runs_is_said_although_the_best_has_converged(monkeypatch, together, at):
+    interrupting(monkeypatch, at, together=together)
     with pytest.warns(UserWarning, match="search was interrupted after [1-7] of 8 starts"):
         LatentClass(2, n_jobs=1, n_init=8, n_final=8, random_state=0).fit(all_rows(CARCINOMA))
 
 
-def test_ctrl_c_ends_a_bootstrap_instead_of_counting_a_fit_that_was_cut_short(monkeypatch):
+@pytest.mark.parametrize("together", [True, False])
+def test_ctrl_c_ends_a_bootstrap_instead_of_counting_a_fit_that_was_cut_short(monkeypatch, together):
     X = all_rows(CARCINOMA)
     small, large = (LatentClass(k, random_state=0).fit(X) for k in (2, 3))
-    interrupting(monkeypatch, 5)
+    interrupting(monkeypatch, 5, together=together)
     with pytest.raises(KeyboardInterrupt):
         select.bootstrap_test(small, large, X, n_samples=5)
-    interrupting(monkeypatch, 5)
+    # Here every sample has one start.
+    interrupting(monkeypatch, 5, together=False)
     with pytest.raises(KeyboardInterrupt):
         small.goodness_of_fit(X, n_bootstrap=5)
 
