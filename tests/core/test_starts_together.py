@@ -17,7 +17,6 @@ from softcount.core import start_work
 from softcount.core.chunks import Chunks
 from softcount.core.execute import ThreadExecutor
 from softcount.core.iterate import Fit, Stopping, iterate
-from softcount.core.journal import NO_JOURNAL
 from softcount.core.membership import Membership
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
 from softcount.core.search import Effort, Found, search
@@ -264,7 +263,7 @@ def test_a_start_that_fails_on_the_way_takes_none_with_it(monkeypatch: pytest.Mo
     assert any("1 of 4 starts failed and were left out (last: singular)" in note for note in found.notes)
 
 
-def test_whoever_looks_at_steps_or_writes_them_down_gets_one_run_at_a_time() -> None:
+def test_whoever_looks_at_steps_gets_one_run_at_a_time_and_a_journal_gets_the_group() -> None:
     model, chunks = problem("codes")
     starts = [partial(lambda seed: (random_start(model, chunks, seed), ""), seed) for seed in range(3)]
     steps: list[int] = []
@@ -294,8 +293,7 @@ def test_whoever_looks_at_steps_or_writes_them_down_gets_one_run_at_a_time() -> 
             return None
 
     found_by(starts, model, chunks, Effort(Stopping(4, 0.0)), journal=Noted())
-    assert kept == [place for i in range(3) for place in (f"/start {i}", f"/start {i}/end")]
-    assert NO_JOURNAL.part("x") is NO_JOURNAL
+    assert kept == ["/start 0", "/start 1", "/start 2", "/start 0/whole together"]
 
 
 def test_what_starts_have_in_common_or_is_large_goes_alone() -> None:

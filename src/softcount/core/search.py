@@ -86,7 +86,7 @@ def search(
     crew = _Crew(executor, chunks, on_step)
     work = Work(model, chunks, sample, effort, journal)
     numbered = list(enumerate(starts))
-    is_free = on_step is None and journal is NO_JOURNAL
+    is_free = on_step is None
     at_the_end = work.together(chunks, is_free=is_free and not effort.annealing)
     if n_final == len(starts):
         runs = crew.map(work.whole, numbered, at_the_end(len(starts)))

@@ -84,6 +84,7 @@ class _Way:
     executor: Executor
     step: OnStep | None
     accelerate: bool = False
+    name: str = "short"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Work:
         def alone(index: int, params: MixtureParams) -> Fit[MixtureParams]:
             return self._to_the_end(index, params, executor, step)
 
-        way = _Way(self.chunks, executor, step, accelerate=self.effort.accelerate)
+        way = _Way(self.chunks, executor, step, accelerate=self.effort.accelerate, name="whole")
         return self._from_the_start(way, numbered, self.effort.stopping, alone)
 
     def begin(self, numbered: Sequence[tuple[int, Start]], executor: Executor, step: OnStep | None) -> list[Run]:
@@ -138,7 +139,9 @@ class Work:
             return self._to_the_end(going[place][0].index, params[place], executor, step, n_done=n_done[place])
 
         way = _Way(self.chunks, executor, step, accelerate=self.effort.accelerate)
-        ends = self._each(way, params, [self._limit(n) for n in n_done], alone)
+        ends = self._each(
+            way, params, [self._limit(n) for n in n_done], alone, self._journal_of(runs[0].index).part("ends together")
+        )
         for (run, short), end in zip(going, ends, strict=False):
             if isinstance(end, Exception):
                 ended[run.index] = Run(run.index, None, run.note, end)
@@ -162,7 +165,13 @@ class Work:
             except FAILURES as error:
                 ended[index] = Run(index, None, failure=error)
         params = [params for _, params, _ in begun]
-        ends = self._each(way, params, [stopping] * len(begun), lambda place: alone(*begun[place][:2]))
+        ends = self._each(
+            way,
+            params,
+            [stopping] * len(begun),
+            lambda place: alone(*begun[place][:2]),
+            self._journal_of(numbered[0][0]).part(f"{way.name} together"),
+        )
         for (index, _, note), end in zip(begun, ends, strict=False):
             ended[index] = Run(index, None, failure=end) if isinstance(end, Exception) else Run(index, end, note)
         return [ended[index] for index, _ in numbered if index in ended]
@@ -173,6 +182,7 @@ class Work:
         starts: Sequence[MixtureParams],
         stopping: Sequence[Stopping],
         alone: Callable[[int], Fit[MixtureParams]],
+        journal: Journal,
     ) -> list[Fit[MixtureParams] | Exception]:
         """How each run ends, side by side where there are several; fewer where Ctrl-C ended one that went alone."""
         if len(starts) > 1:
@@ -187,6 +197,7 @@ class Work:
                         stopping,
                         accelerate=way.accelerate,
                         on_pass=way.step,
+                        journal=journal,
                     )
                 ]
         found: list[Fit[MixtureParams] | Exception] = []

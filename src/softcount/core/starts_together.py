@@ -20,6 +20,7 @@ from softcount.core.chunks import Chunks, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Progress, Step, Stopping
+from softcount.core.journal import NO_JOURNAL, Journal, Record
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.side_by_side import LeftOut, SideBySide, affordable_runs, can_go_together
 from softcount.families.blocks import SparseBlock
@@ -64,6 +65,7 @@ def iterate_together(
     *,
     accelerate: bool = False,
     on_pass: Callable[[Step, MixtureParams], None] | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> list[Fit[MixtureParams]]:
     """Raise the objective from each of the starts until its stopping rule says so.
 
@@ -79,6 +81,8 @@ def iterate_together(
     on_pass : callable or None
         Called after every pass with the last step of one of the runs and its parameters; it raises KeyboardInterrupt
         where the search is to end.
+    journal : Journal
+        Of these runs together: they are taken up where all of them were, to the same bits.
     """
     began = time.perf_counter()
     n_classes, is_flat = model.n_classes, _has_flat_prior(model)
@@ -92,17 +96,26 @@ def iterate_together(
             found.append((alone, counted, counted.objective + (0.0 if is_flat else model.log_prior(alone))))
         return found
 
-    wide = _wide(model, len(starts))
-    begun = assess(wide, wide.joined(starts))
-    seconds = time.perf_counter() - began
-    runs = [
-        Progress.begun(params, counts, objective, limit, seconds=seconds)
-        for (params, counts, objective), limit in zip(begun, stopping, strict=True)
-    ]
+    known = journal.recall()
+    if known is not None:
+        runs = [Progress.recalled(model, limit, run) for limit, run in zip(stopping, known["runs"], strict=True)]
+        began -= max(run.history[-1].seconds for run in runs)
+    else:
+        wide = _wide(model, len(starts))
+        begun = assess(wide, wide.joined(starts))
+        seconds = time.perf_counter() - began
+        runs = [
+            Progress.begun(params, counts, objective, limit, seconds=seconds)
+            for (params, counts, objective), limit in zip(begun, stopping, strict=True)
+        ]
+
+    def record() -> Record:
+        return {"runs": [run.record() for run in runs]}
+
     going = [r for r, run in enumerate(runs) if run.goes_on(stopping[r])]
     try:
         while going:
-            wide = wide if wide.n_runs == len(going) else _wide(model, len(going))
+            wide = _wide(model, len(going))
             leaps = [runs[r].leap(accelerate=accelerate) for r in going]
             joined = _joined(
                 [runs[r].counts if leap is None else leap for r, (leap, _) in zip(going, leaps, strict=True)]
@@ -131,10 +144,15 @@ def iterate_together(
                     still.append(r)
             # All at once, so that an interruption finds the iteration done or not begun.
             runs, going = after, still
+            journal.keep(record, finished=False)
             if on_pass is not None:
                 on_pass(runs[0].history[-1], runs[0].params)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:
+        journal.keep(record, finished=False, now=True)
+        if isinstance(end, SystemExit):
+            raise
         return [_end(model, run, interrupted=r in going) for r, run in enumerate(runs)]
+    journal.keep(record, finished=True)
     return [_end(model, run, interrupted=False) for run in runs]
 
 
