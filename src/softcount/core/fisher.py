@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from softcount._types import FloatArray
+from softcount.core.blas_threads import single_threaded_blas
 from softcount.families.gaussian_missing import incomplete_patterns
 
 __all__ = ["FisherDirections", "completed"]
@@ -46,10 +47,12 @@ class FisherDirections:
         between = (mean - center[:, None]) * np.sqrt(weight)
         is_diagonal = within.ndim == 1
         factor = np.sqrt(within)[:, None] if is_diagonal else np.linalg.cholesky(within)
-        spread = between / factor if is_diagonal else solve_triangular(factor, between, lower=True)
-        vectors, sizes, _ = np.linalg.svd(spread, full_matrices=False)
-        vectors = vectors[:, :n_directions]
-        scalings = vectors / factor if is_diagonal else solve_triangular(factor, vectors, lower=True, trans="T")
+        # As narrow as there are classes: the threads of BLAS would take longer to meet than one takes to solve.
+        with single_threaded_blas():
+            spread = between / factor if is_diagonal else solve_triangular(factor, between, lower=True)
+            vectors, sizes, _ = np.linalg.svd(spread, full_matrices=False)
+            vectors = vectors[:, :n_directions]
+            scalings = vectors / factor if is_diagonal else solve_triangular(factor, vectors, lower=True, trans="T")
         largest = np.abs(scalings).argmax(axis=0) if n_directions else np.empty(0, dtype=np.int64)
         signs = np.sign(scalings[largest, np.arange(n_directions)])
         total = float(np.sum(sizes * sizes))
