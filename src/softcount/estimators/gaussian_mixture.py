@@ -12,9 +12,10 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Rows
 from softcount.core.iterate import Step, Stopping
 from softcount.core.journal import number_for
-from softcount.core.learn import VARIED, Learned, Plan
+from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
+from softcount.core.start import VARIED
 from softcount.estimators._fitting import journal_and_state, seed_of
 from softcount.estimators._gaussian_starts import (
     adjusted,
@@ -291,7 +292,9 @@ class GaussianMixture(BaseMixture):
         few = rows_to_start_from(self._executor(), chunks)
         if few is None:
             return kind
-        alike = scikit_learn_starts(self.init_params, few, self.n_components, self.n_init, random_state)
+        alike = scikit_learn_starts(
+            self.init_params, few, self.n_components, self.n_init, random_state, n_jobs=self.n_jobs
+        )
         return kind if alike is None else alike
 
     def _adjust(self, model: MixtureModel, params: MixtureParams) -> MixtureParams:
