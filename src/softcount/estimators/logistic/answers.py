@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
@@ -87,7 +87,7 @@ class LogisticAnswers:
         self
         """
         check_is_fitted(cast("Any", self))
-        if issparse(self.coef_):
+        if hasattr(self.coef_, "toarray"):
             self.coef_ = self.coef_.toarray()
         return self
 
