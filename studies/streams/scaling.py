@@ -29,6 +29,8 @@ WORKERS = (1, 2, 4, 8, 16, 32, 64)
 #: Rows of the outlook, beside those measured.
 OUTLOOK = (1_000_000, 10_000_000, 100_000_000)
 EMPTY_PASSES = 40
+#: Between empty passes, as between passes that count: messages that follow each other more quickly wait.
+SECONDS_OF_COUNTING = 0.03
 #: How often threads and processes are measured, one after the other; the best of each counts.
 TURNS = 3
 
@@ -71,18 +73,18 @@ class Sizes:
 
     def watch(self, client: Any) -> None:
         """Note the length of every description of a pass, and of every result."""
-        submit, gather = client.submit, client.gather
+        mapping, gather = client.map, client.gather
 
-        def submitting(task: Any, *given: Any, **settings: Any) -> Any:
-            self.sent.extend(len(value) for value in given if isinstance(value, bytes))
-            return submit(task, *given, **settings)
+        def mapped(task: Any, *given: Any, **settings: Any) -> Any:
+            self.sent.extend(len(value) for values in given for value in values if isinstance(value, bytes))
+            return mapping(task, *given, **settings)
 
         def gathering(futures: Any, *args: Any, **settings: Any) -> Any:
             found = gather(futures, *args, **settings)
             self.received.extend(len(part) for part in found if isinstance(part, bytes))
             return found
 
-        client.submit, client.gather = submitting, gathering
+        client.map, client.gather = mapped, gathering
 
 
 def cost_of_tasks(client: Any) -> dict[int, float]:
@@ -90,10 +92,15 @@ def cost_of_tasks(client: Any) -> dict[int, float]:
     found = {}
     for n_tasks in (2, 8, 32):
         times = []
+        last: list[Any] = []
         for _ in range(EMPTY_PASSES):
+            time.sleep(SECONDS_OF_COUNTING)
             began = time.perf_counter()
-            client.gather([client.submit(_nothing, i, pure=False) for i in range(n_tasks)])
+            futures = client.map(_nothing, range(n_tasks), pure=False)
+            client.gather(futures)
+            last = futures  # let go after the next are on their way, as in a fit
             times.append(time.perf_counter() - began)
+        del last
         found[n_tasks] = 1e3 * statistics.median(times)
     return found
 
