@@ -17,7 +17,7 @@ NAMES_THAT_SAY_NOTHING = {"utils", "util", "common", "helpers", "helper", "misc"
 
 # Loaded only when they are asked for, so that `import softcount` and `softcount --help` stay quick
 # and the core works without them.
-LAZY_LIBRARIES = {"click", "rich", "matplotlib", "pandas", "polars", "pyarrow"}
+LAZY_LIBRARIES = {"click", "rich", "matplotlib", "onnx", "pandas", "polars", "pyarrow"}
 MAY_IMPORT_THEM = ("cli", "label", "report", "demo", "explain/plots")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef

@@ -33,6 +33,7 @@ _NAMES = {
     "class_effects": "softcount.explain.three_step",
     "class_outcomes": "softcount.explain.three_step",
     "compare_pair": "softcount.explain.compare",
+    "export_onnx": "softcount.persist.onnx",
     "load": "softcount.persist",
     "plot_boundary": "softcount.explain.boundary",
     "plot_item_probabilities": "softcount.explain.mixtures",

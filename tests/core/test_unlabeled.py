@@ -218,6 +218,19 @@ def test_a_first_look_is_gone_on_from_and_changes_nothing() -> None:
         np.testing.assert_allclose(after.log_posterior[name], long.log_posterior[name])
 
 
+def test_folds_one_by_one_give_what_folds_side_by_side_give() -> None:
+    X, truth = text_like(300, 60, 3, seed=6)
+    candidates = Candidates.prepare(
+        multinomial_model(3), ThreadExecutor(1), as_chunks(X, with_few_labels(truth, 8, 0), 3), Plan()
+    )
+    together, alone = CrossFit(candidates), CrossFit(candidates)
+    assert together.at_once > 1
+    alone.at_once = 1
+    many, one = together.run(4), alone.run(4)
+    for name in ("none", "marginals", "full"):
+        np.testing.assert_allclose(one.log_posterior[name], many.log_posterior[name], rtol=1e-9)
+
+
 def test_a_clear_comparison_needs_no_second_repeat_of_the_folds() -> None:
     rng = np.random.default_rng(0)
     good, bad = 0.9 - 0.05 * rng.random(40), 0.5 + 0.05 * rng.random(40)

@@ -13,7 +13,19 @@ PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONT
 FENCE = re.compile(r"^```(?P<language>[\w-]*)[^\n]*\n(?P<code>.*?)^```\s*$", flags=re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)(?P<target>[^)#\s]+)(?:#[^)]*)?\)")
 #: Modules that softcount can do without, so that a page about them can only run where they are installed.
-OPTIONAL = ("click", "dask", "distributed", "formulaic", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "rich")
+OPTIONAL = (
+    "click",
+    "dask",
+    "distributed",
+    "formulaic",
+    "jinja2",
+    "matplotlib",
+    "onnx",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "rich",
+)
 
 
 def named(page):

@@ -51,6 +51,15 @@ def test_a_row_of_weight_zero_adds_nothing_even_if_impossible(kernels):
     assert scores[0].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("n_classes", [1, 5, 64, 65, 300])
+def test_impossible_rows_with_and_without_weight_are_told_apart_however_many_classes_there_are(kernels, n_classes):
+    scores, weight = np.full((3, n_classes), -inf), np.array([0.0, 2.0, 0.0])
+    scores[2] = -1.0
+    assert kernels.normalize_rows(scores[::2].copy(), weight[::2].copy(), uniform(n_classes), None) == 0.0
+    assert kernels.normalize_rows(scores, weight, uniform(n_classes), None) == -inf
+    np.testing.assert_allclose(scores, np.outer(weight, np.full(n_classes, 1.0 / n_classes)))
+
+
 def test_a_class_the_fallback_excludes_stays_excluded(kernels):
     scores = np.full((1, 3), -inf)
     kernels.normalize_rows(scores, None, np.array([-inf, 0.0, -inf]), None)

@@ -74,6 +74,20 @@ def test_claims_about_arrays_are_checked_before_anything_is_allocated(tmp_path: 
     refused(tmp_path / "m", sound + b"\0")
 
 
+def test_arrays_lie_one_after_the_other_without_holes_and_without_overlaps(tmp_path: Path, sound: bytes) -> None:
+    header, tree, arrays = parts(sound)
+    names = sorted((key for key in header if key != "__metadata__"), key=lambda key: header[key]["data_offsets"])
+    assert len(names) > 1
+    for shift, more in ((8, b"\0" * 8), (-1, b"")):
+        moved = dict(header)
+        for name in names[1:]:
+            begin, end = header[name]["data_offsets"]
+            moved[name] = {**header[name], "data_offsets": [begin + shift, end + shift]}
+        data = joined(moved, tree, more + arrays if shift > 0 else arrays[:shift])
+        assert "overlaps or leaves a hole" in refused(tmp_path / "m", data)
+    assert "belong to no array" in refused(tmp_path / "m", joined(header, tree, arrays + b"\0" * 8))
+
+
 @pytest.mark.parametrize("many", ["[" + "0," * 5_000_000 + "0]", "[" + "{}," * 4_000_000 + "{}]", "[[" * 2_000_000])
 def test_headers_of_very_many_values_are_refused_before_they_are_parsed(
     many: str, tmp_path: Path, sound: bytes

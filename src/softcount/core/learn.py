@@ -22,13 +22,18 @@ from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.patterns import find_patterns, is_worthwhile, pays, select_rows, some_rows
 from softcount.core.sampling import sample_rows, some_rows_of
 from softcount.core.search import Effort, Start, count_reached, search
-from softcount.core.start import SEEDED_STARTS, labeled_resp, params_from_resp, starting_params
+from softcount.core.start import (
+    SEEDED_STARTS,
+    VARIED,
+    check_start,
+    labeled_resp,
+    params_from_resp,
+    starting_params,
+)
 
 __all__ = ["Learned", "Plan", "has_closed_form", "learn"]
 
 DEFAULT_STARTS = 10
-#: Starts of several kinds in turn.
-VARIED = "varied"
 #: More rows without a label than this are not all used while starts are being compared.
 COMPARING_ROWS = 2**14
 
@@ -145,6 +150,8 @@ def has_closed_form(model: MixtureModel, chunks: Rows) -> bool:
 
 def learn(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan) -> Learned:
     """Fit the model to the rows."""
+    if isinstance(plan.init, str):
+        check_start(plan.init)
     if has_closed_form(model, chunks):
         return _closed_form(model, executor, chunks)
     journal = plan.journal

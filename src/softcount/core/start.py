@@ -20,11 +20,22 @@ from softcount.core.seeding import at_rows, averages, coordinates, lloyd, neares
 from softcount.families.columns import PseudoCounts
 from softcount.inputs.labels import Labels
 
-__all__ = ["SEEDED_STARTS", "STARTS", "is_symmetric", "labeled_resp", "start_counts", "starting_params"]
+__all__ = [
+    "SEEDED_STARTS",
+    "STARTS",
+    "VARIED",
+    "check_start",
+    "is_symmetric",
+    "labeled_resp",
+    "start_counts",
+    "starting_params",
+]
 
 STARTS = ("labeled", "uniform", "random")
 #: Starts of models with one component per class; the rows they look at are few however many there are.
 SEEDED_STARTS = ("k-means++", "kmeans", "random_from_data", "responsibilities")
+#: Starts of several kinds in turn.
+VARIED = "varied"
 #: Most rows that seed one component of a random start.
 MOST_SEEDS = 20
 #: Numbers that the rows of a seeded start may hold, and rows that random responsibilities are drawn for.
@@ -62,14 +73,18 @@ def starting_params(
             note = "the uniform start was a saddle, which was left by a random tilt"
             seed = int(rng.integers(2**63))
             counts = start_counts(model, executor, chunks, lambda chunk: _tilted(model, chunk, seed))
-    elif kind in ("labeled", "random"):
-        counts = _seeded_counts(model, executor, chunks, rng, use_labels_alone=kind == "labeled")
     else:
+        counts = _seeded_counts(model, executor, chunks, rng, use_labels_alone=kind == "labeled")
+    return model.solve(counts, None), note
+
+
+def check_start(kind: str) -> None:
+    """Refuse a kind of start that there is not, also where complete labels leave nothing to start."""
+    if kind not in (*STARTS, *SEEDED_STARTS, VARIED):
         raise InputError(
             f"init is {kind!r}; choose one of {', '.join(map(repr, STARTS + SEEDED_STARTS))}, or give responsibilities "
             "of shape (n_rows, n_components) or a fitted estimator of the same kind."
         )
-    return model.solve(counts, None), note
 
 
 def start_counts(model: MixtureModel, executor: Executor, chunks: Rows, resp_of: RespOf) -> Counts:

@@ -12,9 +12,10 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Rows
 from softcount.core.iterate import Step, Stopping
 from softcount.core.journal import number_for
-from softcount.core.learn import VARIED, Learned, Plan
+from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.progress import step_printer
+from softcount.core.start import VARIED
 from softcount.estimators._fitting import journal_and_state, seed_of
 from softcount.estimators._gaussian_starts import (
     adjusted,

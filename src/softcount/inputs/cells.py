@@ -40,13 +40,11 @@ def find_missing(cells: Sequence[Any], marks: Collection[str] = MISSING_MARKS) -
         Texts that stand for a missing value.
     """
     marks = {mark.strip() for mark in marks}
-    longest = max(map(len, marks), default=0)
-    # Nearly all texts are longer than every mark, without the spaces around them too. This runs over every cell.
-    missing = [
-        len(cell.strip()) <= longest and cell.strip() in marks if type(cell) is str else _is_missing(cell, marks)
-        for cell in cells
-    ]
-    return np.array(missing, dtype=bool)
+    try:
+        # This runs over every cell of every file, and the cells of most are texts.
+        return np.fromiter(map(marks.__contains__, map(str.strip, cells)), dtype=bool, count=len(cells))
+    except TypeError:
+        return np.array([_is_missing(cell, marks) for cell in cells], dtype=bool)
 
 
 def _is_missing(cell: Any, marks: Collection[str]) -> bool:

@@ -123,7 +123,9 @@ def _as_asked(
 
 
 def _decide(name: str, cells: Sequence[Any], missing: BoolArray, where: Callable[[int], str]) -> ColumnRole:
-    observed = [cell for cell, lost in zip(cells, missing.tolist(), strict=True) if not lost]
+    observed = list(cells)
+    if missing.any():
+        observed = [cell for cell, lost in zip(cells, missing.tolist(), strict=True) if not lost]
     if not observed:
         return ColumnRole(name, "empty", "no value at all")
     try:
@@ -142,7 +144,7 @@ def _decide(name: str, cells: Sequence[Any], missing: BoolArray, where: Callable
         return ColumnRole(name, "date", "dates, taken as days")
     if len(distinct) > 0.5 * len(observed):
         _refuse_stray_cells(name, cells, missing, where)
-    return _decide_texts(name, [str(cell) for cell in observed], len(distinct))
+    return _decide_texts(name, observed, len(distinct))
 
 
 def _decide_numbers(name: str, cells: Sequence[Any], missing: BoolArray, distinct: set[Any], style: str) -> ColumnRole:
@@ -190,9 +192,9 @@ def _refuse_stray_cells(name: str, cells: Sequence[Any], missing: BoolArray, whe
         )
 
 
-def _decide_texts(name: str, observed: list[str], n_distinct: int) -> ColumnRole:
+def _decide_texts(name: str, observed: Sequence[Any], n_distinct: int) -> ColumnRole:
     step = max(1, len(observed) // SAMPLE)
-    sample = observed[::step]
+    sample = [str(cell) for cell in observed[::step]]
     n_words = sum(len(text.split()) for text in sample) / len(sample)
     share = n_distinct / len(observed)
     if n_distinct <= FEW_TEXTS and len(observed) >= OFTEN * n_distinct:

@@ -84,7 +84,8 @@ def read_container(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
         (length,) = struct.unpack("<Q", start)
         if length > min(LONGEST_HEADER, size - 8) or length < 2:
             raise InputError(
-                f"{os.fspath(path)!r} is no softcount model: it claims a header of {length} bytes and has {size} bytes."
+                f"{os.fspath(path)!r} is no softcount model, or not all of it: it does not begin with the length of a "
+                f"header that fits into its {size} bytes. Give the file that `softcount train` or `save` wrote."
             )
         header = _parse(file.read(length), path)
         places = _check_arrays(header, size - 8 - length, path)

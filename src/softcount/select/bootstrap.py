@@ -19,9 +19,10 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunks
 from softcount.core.execute import ThreadExecutor, resolve_n_jobs
 from softcount.core.iterate import Stopping
-from softcount.core.learn import VARIED, Plan, learn
+from softcount.core.learn import Plan, learn
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.simulate import marginal_log_likelihood, simulated
+from softcount.core.start import VARIED
 from softcount.estimators._fitting import seed_of
 from softcount.estimators.mixture._base import BaseMixture
 from softcount.inputs.weights import read_weights

@@ -352,3 +352,9 @@ def test_a_refused_batch_leaves_the_model_as_it_was(case: Case) -> None:
 def test_columns_by_name_are_asked_for_as_a_table() -> None:
     with pytest.raises(InputError, match=r"X is a dict of columns; expected rows.*pyarrow\.table"):
         NaiveBayes().fit({"color": ["red", "blue"], "size": [1.0, 2.0]}, [0, 1])
+
+
+def test_a_start_that_there_is_not_is_refused_also_with_complete_labels() -> None:
+    X, y = GAUSSIAN.rows()
+    with pytest.raises(InputError, match=r"init is 'bogus'; choose one of 'labeled', "):
+        GAUSSIAN.make().set_params(init="bogus").fit(X, y)
