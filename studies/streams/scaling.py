@@ -29,8 +29,6 @@ WORKERS = (1, 2, 4, 8, 16, 32, 64)
 #: Rows of the outlook, beside those measured.
 OUTLOOK = (1_000_000, 10_000_000, 100_000_000)
 EMPTY_PASSES = 40
-#: Between empty passes, as between passes that count: messages that follow each other more quickly wait.
-SECONDS_OF_COUNTING = 0.03
 #: How often threads and processes are measured, one after the other; the best of each counts.
 TURNS = 3
 
@@ -94,7 +92,6 @@ def cost_of_tasks(client: Any) -> dict[int, float]:
         times = []
         last: list[Any] = []
         for _ in range(EMPTY_PASSES):
-            time.sleep(SECONDS_OF_COUNTING)
             began = time.perf_counter()
             futures = client.map(_nothing, range(n_tasks), pure=False)
             client.gather(futures)
@@ -162,9 +159,8 @@ def main() -> int:
     by_turn = ", ".join(f"{100.0 * (p / t - 1.0):+.1f} %" for p, t in zip(processes, threads, strict=True))
     over = 100.0 * (found["Dask, two processes"] / found["two threads"] - 1.0)
     sys.stdout.write(f"Dask over two threads: {over:+.1f} % (turn by turn {by_turn})\n")
-    sys.stdout.write(
-        f"Parquet file of {size / 2**20:.1f} MiB over memory: {found['Parquet file, two threads'] / found['two threads']:.1f} x\n"
-    )
+    times = found["Parquet file, two threads"] / found["two threads"]
+    sys.stdout.write(f"Parquet file of {size / 2**20:.1f} MiB over memory: {times:.1f} x\n")
     message = max(sizes.sent) + max(sizes.received)
     sys.stdout.write(f"a pass sends {max(sizes.sent):,} bytes to a task and receives {max(sizes.received):,}\n")
     sys.stdout.write("empty passes: " + ", ".join(f"{n} tasks {ms:.1f} ms" for n, ms in tasks.items()) + "\n")
