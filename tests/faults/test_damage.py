@@ -188,5 +188,8 @@ def test_two_processes_do_not_write_to_one_folder(tmp_path):
 def test_a_folder_that_cannot_be_written_is_refused_before_the_fit(tmp_path):
     place = tmp_path / "file"
     place.write_text("no folder")
-    with pytest.raises(OSError, match="exists"), softcount.checkpoints(place):
+    with (
+        pytest.raises(InputError, match="is a file, but checkpoints are kept in a folder"),
+        softcount.checkpoints(place),
+    ):
         raise AssertionError
