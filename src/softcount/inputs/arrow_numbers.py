@@ -51,11 +51,10 @@ def _number_type(column: Any) -> np.dtype[Any] | None:
     """The type a data frame gives the column, if it is one of integers or of single or double precision."""
     from pyarrow import types
 
-    if types.is_integer(column.type):
-        return np.dtype(np.float64 if column.null_count else column.type.to_pandas_dtype())
-    if types.is_float32(column.type) or types.is_float64(column.type):
-        return np.dtype(column.type.to_pandas_dtype())
-    return None
+    if not (types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type)):
+        return None
+    own: np.dtype[Any] = np.dtype(column.type.to_pandas_dtype())
+    return np.dtype(np.float64) if own.kind != "f" and column.null_count else own
 
 
 def _restores_plain(schema: Any) -> bool:
