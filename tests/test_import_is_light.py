@@ -32,6 +32,12 @@ def test_listing_the_public_names_loads_no_heavy_library():
     assert not modules_loaded_by("import softcount; dir(softcount)") & HEAVY
 
 
+def test_logistic_regression_loads_no_other_linear_model():
+    program = "import sys; from softcount import LogisticRegression; print('sklearn.linear_model' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
 @pytest.mark.parametrize("name", softcount.__all__)
 def test_every_public_name_resolves(name):
     assert getattr(softcount, name) is not None

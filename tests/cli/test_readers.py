@@ -118,6 +118,7 @@ def test_reading_in_pieces_takes_memory_that_does_not_grow_with_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(csv_file, "PIECE_CHARACTERS", 100_000)
+    monkeypatch.setattr(csv_file, "PLAIN_BYTES", 20_000)
     peaks = []
     for n_rows in (2_000, 40_000):
         path = tmp_path / f"{n_rows}.csv"

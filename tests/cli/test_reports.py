@@ -110,3 +110,16 @@ def test_training_names_a_few_rows_to_label_next_and_the_report_has_more(
     rows = json.loads(messages.with_name("r.json").read_text())["next"]["rows"]
     assert [line.split(":")[0] for line in told] == [row["where"] for row in rows[:3]]
     assert len(rows) > 3
+
+
+def test_a_wide_table_of_long_cells_and_many_classes_gives_a_report_below_five_megabytes(command: Command) -> None:
+    names = [f"<script>{'x' * 300}{j}</script>" for j in range(2_000)]
+    rows = [
+        [f"class {i % 100} {'y' * 500}"]
+        + [f"words {i} of {j} " * (500 if j < 3 else 2) if j % 50 == 0 else f"v{i * j % 7}" for j in range(2_000)]
+        for i in range(200)
+    ]
+    lines = [",".join(cells) for cells in [["label", *names], *rows]]
+    Path("wide.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert command("train", "wide.csv", "--label", "label", "-q") == 0
+    assert 100_000 < Path("wide.report.html").stat().st_size < as_html.MOST_BYTES

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from softcount.core import dask_executor
 from softcount.core.chunks import Chunk, Chunks
 from softcount.core.cluster_rows import aligned, lay_out
 from softcount.core.counts import Counts
@@ -107,6 +108,29 @@ def test_parameters_too_large_for_every_task_are_sent_once_and_give_the_same(cli
         return make_tally(float(large[0]))(lane)
 
     assert_same_bits(DaskExecutor(client).reduce(tally, rows), ThreadExecutor(1).reduce(tally, chunks))
+
+
+def test_a_pass_is_one_message_and_lets_the_last_one_go_only_afterwards(client, monkeypatch):
+    rows = on_cluster(client, make_chunks(500, 8), 4)
+    executor = DaskExecutor(client)
+    executor.reduce(make_tally(), rows)
+    held = []
+    plain_map = client.map
+
+    def noted(task, *given, **settings):
+        held.append((len(given[0]), [future.status for future in executor._last]))
+        return plain_map(task, *given, **settings)
+
+    monkeypatch.setattr(client, "map", noted)
+    executor.reduce(make_tally(), rows)
+    assert held == [(len(rows.groups), ["finished"] * len(rows.groups))]
+
+
+def test_counts_that_are_large_do_not_stay_on_the_cluster(client, monkeypatch):
+    monkeypatch.setattr(dask_executor, "KEPT_BYTES", 10)
+    executor = DaskExecutor(client)
+    executor.reduce(make_tally(), on_cluster(client, make_chunks(500, 8), 4))
+    assert executor._last == []
 
 
 def test_what_is_done_to_chunks_is_done_where_they_lie(client):

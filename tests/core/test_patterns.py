@@ -6,7 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from softcount.core.chunks import Chunks
-from softcount.core.patterns import find_patterns, is_worthwhile, pays, select_rows, some_rows, take_rows
+from softcount.core.patterns import (
+    REMEMBERED,
+    find_patterns,
+    is_worthwhile,
+    pays,
+    select_rows,
+    some_rows,
+    take_rows,
+)
 from softcount.families.blocks import CodesBlock, DenseBlock, SparseBlock
 from softcount.inputs.labels import Labels
 
@@ -152,3 +160,17 @@ def test_some_rows_hold_every_labeled_one_and_stand_for_the_rest(table):
     assert (few.labels.codes >= 0).sum() == 10
     assert_allclose(few.weight.sum(), 400)
     assert some_rows(chunks, 400, np.random.default_rng(0)) is chunks
+
+
+def test_patterns_of_few_rows_are_found_once_and_those_of_other_weights_anew(table):
+    chunks = chunks_of(DenseBlock(table, True))
+    found = find_patterns(chunks)
+    assert find_patterns(chunks) is found
+    heavier = find_patterns(chunks.with_weight(np.full(400, 2.0)))
+    assert_array_equal(heavier.weight, 2.0 * found.weight)
+
+
+def test_patterns_of_many_rows_are_not_kept():
+    chunks = chunks_of(DenseBlock(np.arange(REMEMBERED + 1.0)[:, None], False))
+    find_patterns(chunks)
+    assert chunks.patterns is None

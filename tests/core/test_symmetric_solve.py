@@ -104,3 +104,9 @@ def test_the_orthogonal_system_agrees_with_the_symmetric_one_and_takes_prior_row
     np.testing.assert_allclose(rotated.solve(), factor.solve(rows.T @ target), rtol=1e-10)
     np.testing.assert_allclose(rotated.inverse(), factor.inverse(), rtol=1e-9)
     assert rotated.log_determinant() == pytest.approx(factor.log_determinant(), rel=1e-11)
+
+
+def test_a_system_of_which_no_column_is_kept_has_the_answer_zero_and_lapack_is_not_asked(capfd):
+    assert factorize(np.zeros((3, 3))).solve(np.ones(3)).tolist() == [0.0, 0.0, 0.0]
+    assert factorize(np.eye(3)).solve(np.ones((3, 0))).shape == (3, 0)
+    assert capfd.readouterr() == ("", "")

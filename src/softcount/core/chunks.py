@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from softcount.core.facts import Facts
 from softcount.families.blocks import Block, SparseBlock
 from softcount.inputs.labels import Labels
 from softcount.kernels import word_index_pays
+
+if TYPE_CHECKING:
+    from softcount.core.patterns import Patterns
 
 __all__ = ["Chunk", "Chunks", "DistantRows", "Rows", "chunk_rows", "row_width", "scratch_bytes", "segment_chunks"]
 
@@ -230,6 +233,8 @@ class Chunks(Rows):
         self.rows_per_chunk = rows_per_chunk
         self.fewest_chunks = fewest_chunks
         self._indexed: dict[int, tuple[Block, ...]] | None = None
+        #: Left here by :func:`~softcount.core.patterns.find_patterns`.
+        self.patterns: Patterns | None = None
 
     def like(self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None) -> Chunks:
         """Other rows on the same grid."""

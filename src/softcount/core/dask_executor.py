@@ -43,6 +43,8 @@ R = TypeVar("R")
 
 #: A pass whose description (parameters included) is larger than this is sent to every worker once, not with every task.
 BROADCAST_BYTES = 2**18
+#: Counts of a pass that take no more than this stay on the cluster until the next pass has been sent.
+KEPT_BYTES = 2**20
 #: How often a pass is tried again when the cluster loses what it needs.
 MOST_ATTEMPTS = 5
 PAUSE_SECONDS = 0.5
@@ -234,6 +236,7 @@ class DaskExecutor:
     def __init__(self, client: Any, n_jobs: int | None = None) -> None:
         self.client = client
         self._here = ThreadExecutor(n_jobs)
+        self._last: list[Any] = []
 
     def reduce(self, tally: Callable[[Sequence[Any]], C], chunks: Sequence[Any], *, counts_bytes: int = 0) -> C:
         """Merge ``tally`` over all groups in the order of the tree."""
@@ -254,12 +257,19 @@ class DaskExecutor:
         sent: Any = described
         if len(groups) > 1 and len(described) > BROADCAST_BYTES:
             sent = self.client.scatter(described, broadcast=True, hash=False)
-        futures = [self.client.submit(_count_group, group, sent, pure=False, retries=TASK_RETRIES) for group in groups]
+        # One message for all tasks: what follows a message of the client's waits for ten milliseconds.
+        sends = [sent] * len(groups)
+        futures = self.client.map(_count_group, groups, sends, pure=False, retries=TASK_RETRIES)
+        # For the same reason the last pass is let go after the next is on its way.
+        self._last = []
         try:
-            return [pickle.loads(part) for part in self.client.gather(futures)]
+            parts = self.client.gather(futures)
         except BaseException:
             self.client.cancel(futures)
             raise
+        if sum(map(len, parts)) <= KEPT_BYTES:
+            self._last = futures
+        return [pickle.loads(part) for part in parts]
 
 
 def _persistently(run: Callable[[], R], client: Any) -> R:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from softcount._types import FloatArray
+from softcount.families.cholesky import precision_factors
 from softcount.families.gaussian_missing import incomplete_patterns
 
 __all__ = ["FisherDirections", "completed"]
@@ -45,11 +45,12 @@ class FisherDirections:
         center = mean @ weight
         between = (mean - center[:, None]) * np.sqrt(weight)
         is_diagonal = within.ndim == 1
-        factor = np.sqrt(within)[:, None] if is_diagonal else np.linalg.cholesky(within)
-        spread = between / factor if is_diagonal else solve_triangular(factor, between, lower=True)
+        # Times the inverse: LAPACK's triangular solver calls threads for the smallest tables, which then wait.
+        unit = 1.0 / np.sqrt(within)[:, None] if is_diagonal else precision_factors(within[None])[0][0]
+        spread = between * unit if is_diagonal else unit.T @ between
         vectors, sizes, _ = np.linalg.svd(spread, full_matrices=False)
         vectors = vectors[:, :n_directions]
-        scalings = vectors / factor if is_diagonal else solve_triangular(factor, vectors, lower=True, trans="T")
+        scalings = vectors * unit if is_diagonal else unit @ vectors
         largest = np.abs(scalings).argmax(axis=0) if n_directions else np.empty(0, dtype=np.int64)
         signs = np.sign(scalings[largest, np.arange(n_directions)])
         total = float(np.sum(sizes * sizes))

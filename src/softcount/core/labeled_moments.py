@@ -65,14 +65,18 @@ def singular_notes(
     bound, family = model.priors[0].bound, model.families[0]
     if bound is None:
         return ()
+    is_spherical, is_shared = bool(getattr(family, "spherical", False)), bool(getattr(family, "shared", False))
+    block = params.blocks[0]
+    if is_shared and "cov" in block:
+        block = {"cov": block["cov"][:1]}
+    counts = directions_at_bound(block, bound, is_spherical=is_spherical)
+    if not any(counts):
+        return ()
     units, is_constant = labeled.units()
-    is_spherical = bool(getattr(family, "spherical", False))
-    counts = directions_at_bound(params.blocks[0], bound, is_spherical=is_spherical)
     found = [m for m, count in enumerate(counts) if count > int(is_constant.sum())]
     if not found:
         return ()
     names = sorted({int(model.groups[m]) for m in found})[:5]
-    is_shared = bool(getattr(family, "shared", False))
     whose = "shared by all classes" if is_shared else f"of {classes[names].tolist()}"
     return (
         f"the covariance {whose} is singular: in {max(counts)} of its {units.size} directions the rows hardly vary, "

@@ -254,7 +254,7 @@ def _closed_form(model: MixtureModel, executor: Executor, chunks: Rows) -> Learn
 
     counts = executor.reduce(tally, chunks, counts_bytes=model.counts_bytes())
     priors = tuple(
-        family.anchored(prior, _pooled(counts.parts[str(b)]))
+        family.anchored(prior, _pooled(counts.parts[str(b)])) if family.needs_anchor(prior) else prior
         for b, (family, prior) in enumerate(zip(model.families, model.priors, strict=True))
     )
     model = replace(model, priors=priors)

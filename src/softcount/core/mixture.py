@@ -23,6 +23,7 @@ from softcount.core.chunks import Chunk, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.membership import Membership, covariates
+from softcount.core.scratch import row_room
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
@@ -125,17 +126,14 @@ class MixtureModel:
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
         """Expected counts of the rows under ``params``, and their log-likelihood."""
         n = self.n_components
-        collected, scratch = None, np.empty((0, n))
+        collected = None
         class_weight = np.zeros(n)
         objective: Any = 0.0
         for chunk in chunks:
             if collected is None:
                 triples = zip(self.families, chunk.blocks, params.blocks, strict=True)
                 collected = [family.tally(block, n, p) for family, block, p in triples]
-                # One scratch for all chunks, which the system would otherwise clear anew for each.
-                scratch = np.empty((chunk.n_rows, n))
-            room = scratch[: chunk.n_rows] if chunk.n_rows <= scratch.shape[0] else None
-            scores = self.log_joint(params, chunk, fitting=True, out=room)
+            scores = self.log_joint(params, chunk, fitting=True, out=row_room("scores", chunk.n_rows, n))
             objective += self.assign(scores, chunk, params.log_weights)
             class_weight += sum_of_rows(scores)
             for tally, block in zip(collected, chunk.blocks, strict=True):
@@ -233,7 +231,7 @@ class MixtureModel:
         unlabeled = np.flatnonzero(labels.is_unlabeled()) if hot else None
         if hot:
             scores[unlabeled] /= self.temperature
-        log_norm = np.empty(chunk.n_rows)
+        log_norm = row_room("log_norm", chunk.n_rows, 1)[:, 0]
         kept = None if fixed_rows is None else scores[fixed_rows].copy()
         objective = kernels.normalize_rows(scores, weight, log_weights, log_norm)
         if fixed_rows is not None and kept is not None:

@@ -34,6 +34,8 @@ __all__ = [
 SAMPLE = 4096
 #: Merging pays where it leaves at most this share of the rows.
 WORTHWHILE = 0.7
+#: Patterns of at most so many rows are kept beside them, for starts and fit both ask; of more they would take memory.
+REMEMBERED = 2**14
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,15 @@ class Patterns:
 
 def find_patterns(chunks: Chunks) -> Patterns:
     """The distinct rows of positive weight, in the order of their hash."""
+    if chunks.patterns is not None:
+        return chunks.patterns
+    found = _found_patterns(chunks)
+    if chunks.n_rows <= REMEMBERED:
+        chunks.patterns = found
+    return found
+
+
+def _found_patterns(chunks: Chunks) -> Patterns:
     weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight
     used = np.flatnonzero(weight > 0.0)
     digest = content_hash(chunks, used)

@@ -144,7 +144,8 @@ def _found(
     if failures:
         notes.append(f"{len(failures)} of {n_tried} starts failed and were left out (last: {failures[-1]})")
     fits = [run.fit for run in done if run.fit is not None]
-    sound = [fit for fit in fits if not is_degenerate(model, fit)] or fits
+    # Of one there is nothing to choose, however it ended.
+    sound = fits if len(fits) == 1 else [fit for fit in fits if not is_degenerate(model, fit)] or fits
     best = max(sound, key=lambda fit: fit.objective)
     higher = sum(1 for fit in fits if fit.objective > best.objective)
     if higher and len(sound) < len(fits):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from softcount._types import BoolArray, FloatArray
 
@@ -74,8 +74,13 @@ class Factor:
 
     def _back_substitute(self, right: FloatArray) -> FloatArray:
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
-        half = solve_triangular(self.lower, scale * right, lower=True)
-        answer: FloatArray = scale * solve_triangular(self.lower, half, lower=True, trans="T")
+        if right.size == 0:
+            return np.zeros(right.shape)
+        # LAPACK itself, and of the upper triangle, which is how it reads rows of the lower one: every Newton step comes
+        # here four times, and what scipy.linalg checks around it takes longer than small systems do.
+        upper = self.lower.T
+        half = lapack.dtrtrs(upper, scale * right, lower=0, trans=1)[0]
+        answer: FloatArray = scale * lapack.dtrtrs(upper, half, lower=0)[0]
         return answer
 
 

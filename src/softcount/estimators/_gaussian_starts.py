@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,11 @@ from sklearn.utils import check_random_state
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.core.blas_threads import single_threaded_openmp
 from softcount.core.chunks import Chunks, Rows
-from softcount.core.execute import Executor
+from softcount.core.execute import Executor, resolve_n_jobs
 from softcount.core.mixture import MixtureModel, MixtureParams
-from softcount.core.patterns import find_patterns
+from softcount.core.patterns import Patterns, find_patterns
 from softcount.core.sampling import fetch
 from softcount.core.start import params_from_resp
 from softcount.families.gaussian_full import MultivariateGaussian
@@ -39,19 +41,29 @@ def rows_to_start_from(executor: Executor, rows: Rows) -> Chunks | None:
 
 
 def scikit_learn_starts(
-    kind: str, chunks: Chunks, n_components: int, n_init: int, random_state: Any
+    kind: str, chunks: Chunks, n_components: int, n_init: int, random_state: Any, *, n_jobs: int | None
 ) -> list[StartOf] | None:
     """The starts that scikit-learn makes from this seed, or None where it makes none.
 
     That is for rows with labels or missing cells, which it does not know. Rows with weights and repeated rows are
     clustered as the distinct rows with their total weight, for a start drawn row by row would make a weight of two
-    something else than two rows; the other kinds of start are then the core's.
+    something else than two rows; the other kinds of start are then the core's. What is one chunk to us is one thread's
+    work to k-means.
     """
     block: Any = chunks.blocks[0]
     if isinstance(random_state, np.random.Generator) or chunks.labels is not None or block.has_missing:
         return None
     rng = check_random_state(random_state)
     patterns = find_patterns(chunks)
+    alone = min(resolve_n_jobs(n_jobs), len(chunks)) == 1
+    with single_threaded_openmp() if alone else nullcontext():
+        return _starts(kind, chunks, patterns, n_components, n_init, rng=rng)
+
+
+def _starts(
+    kind: str, chunks: Chunks, patterns: Patterns, n_components: int, n_init: int, *, rng: Any
+) -> list[StartOf] | None:
+    block: Any = chunks.blocks[0]
     if chunks.weight is not None or patterns.n_patterns < chunks.n_rows:
         if kind != "kmeans" or patterns.n_patterns < n_components:
             return None

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.families.blocks import DenseBlock, SparseBlock
+from softcount.inputs.arrow_numbers import plain_numbers
 from softcount.kernels import NumberRange, number_range
 
 __all__ = [
@@ -74,6 +75,9 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
         )
 
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        plain = None if reset else _known_columns(estimator, X, check_finite=check_finite)
+        if plain is not None:
+            return plain
         X = X.to_pandas()
     _refuse_texts(X, type(estimator).__name__)
     try:
@@ -92,6 +96,19 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
     elif checked.dtype.kind == "f" and checked.dtype.itemsize > 8:
         checked = checked.astype(np.float64)
     return checked
+
+
+def _known_columns(estimator: Any, X: Any, *, check_finite: bool) -> NDArray[Any] | None:
+    """The cells of an Arrow table of numbers that has just the columns known; None where there is more to look at."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or getattr(X, "column_names", None) != list(names) or X.num_rows == 0:
+        return None
+    cells = plain_numbers(X)
+    if cells is None or not check_finite or cells.dtype.kind != "f":
+        return cells
+    seen = range_of(cells)
+    # A data frame says better which cell is infinite.
+    return cells if seen.least > -np.inf and seen.greatest < np.inf else None
 
 
 def _refuse_texts(X: Any, name: str) -> None:
@@ -233,7 +250,8 @@ def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
     """Refuse values whose squares leave the range of floating point."""
     if X.dtype.kind != "f" or X.dtype.itemsize <= 4 or X.size == 0:
         return
-    largest = np.abs(X).max(axis=0, initial=0.0, where=~np.isnan(X))
+    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN.
+    largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
     wrong = (largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])

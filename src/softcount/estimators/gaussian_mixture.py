@@ -292,7 +292,9 @@ class GaussianMixture(BaseMixture):
         few = rows_to_start_from(self._executor(), chunks)
         if few is None:
             return kind
-        alike = scikit_learn_starts(self.init_params, few, self.n_components, self.n_init, random_state)
+        alike = scikit_learn_starts(
+            self.init_params, few, self.n_components, self.n_init, random_state, n_jobs=self.n_jobs
+        )
         return kind if alike is None else alike
 
     def _adjust(self, model: MixtureModel, params: MixtureParams) -> MixtureParams:

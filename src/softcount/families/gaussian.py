@@ -152,23 +152,30 @@ class Gaussian(ColumnFamily):
 
     def solve(self, statistics: Moments, prior: MomentPrior, previous: Params | None = None) -> Params:
         r"""Means and variances of the merged moments, see :class:`MomentPrior`; without weight the overall ones."""
-        pooled = statistics.pooled()
-        prior = self.anchored(prior, pooled)
+        if self.needs_anchor(prior):
+            prior = self.anchored(prior, statistics.pooled())
         merged = with_pseudo_rows(statistics, prior)
         scatter, weight = merged.scatter, statistics.weight
-        mean = np.where(merged.weight > 0.0, merged.mean, pooled.mean)
         if self.shared:
             scatter, weight = scatter.sum(axis=1, keepdims=True), weight.sum(axis=1, keepdims=True)
-        overall, overall_weight = pooled.scatter, pooled.weight
         if self.spherical:
             scatter, weight = scatter.sum(axis=0, keepdims=True), weight.sum(axis=0, keepdims=True)
-            overall, overall_weight = overall.sum(axis=0, keepdims=True), overall_weight.sum(axis=0, keepdims=True)
+        mean = merged.mean
         own = free_scatter(prior.scatter, shared=self.shared, spherical=self.spherical)
         mass = weight + prior.dof
-        with np.errstate(divide="ignore", invalid="ignore"):
-            overall = np.where(overall_weight > 0.0, overall / overall_weight, 1.0)
-            var = np.where(mass > 0.0, (scatter + own) / mass, overall)
-        var = np.where(np.isinf(mass), own, var) + (prior.floor or 0.0)
+        if (merged.weight > 0.0).all() and (mass > 0.0).all() and np.isfinite(mass).all():
+            var = (scatter + own) / mass
+        else:
+            pooled = statistics.pooled()
+            mean = np.where(merged.weight > 0.0, mean, pooled.mean)
+            overall, overall_weight = pooled.scatter, pooled.weight
+            if self.spherical:
+                overall, overall_weight = overall.sum(axis=0, keepdims=True), overall_weight.sum(axis=0, keepdims=True)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                overall = np.where(overall_weight > 0.0, overall / overall_weight, 1.0)
+                var = np.where(mass > 0.0, (scatter + own) / mass, overall)
+            var = np.where(np.isinf(mass), own, var)
+        var = var + (prior.floor or 0.0)
         var = raised_variance(var, prior.bound, spherical=self.spherical)
         return {"mean": mean, "var": np.array(np.broadcast_to(np.maximum(var, SMALLEST_VARIANCE), mean.shape))}
 

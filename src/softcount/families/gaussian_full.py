@@ -196,21 +196,29 @@ class MultivariateGaussian(ColumnFamily):
 
     def solve(self, statistics: Moments, prior: MomentPrior, previous: Params | None = None) -> Params:
         r""":math:`\Sigma_k = (S_k + S_0)/(w_k + \nu) + \varepsilon I`; a class without weight takes the overall one."""
-        pooled = statistics.pooled()
-        prior = self.anchored(prior, pooled)
+        if self.needs_anchor(prior):
+            prior = self.anchored(prior, statistics.pooled())
         merged = with_pseudo_rows(statistics, prior)
         scatter, weight = merged.scatter, statistics.weight[0]
-        mean = np.where(merged.weight > 0.0, merged.mean, pooled.mean)
         if self.shared:
             scatter, weight = scatter.sum(axis=0, keepdims=True), weight.sum(keepdims=True)
+        mean = merged.mean
         own = self._own_scatter(prior, mean.shape[0])
         mass = (weight + prior.dof)[:, None, None]
-        total = float(pooled.weight[0, 0])
-        overall = pooled.scatter / total if total > 0.0 else np.eye(mean.shape[0])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cov = np.where(mass > 0.0, (scatter + own) / mass, overall)
-        cov = np.where(np.isinf(mass), own, cov) + (prior.floor or 0.0) * np.eye(mean.shape[0])
-        cov = np.stack([raised_covariance(0.5 * (matrix + matrix.T), prior.bound) for matrix in cov])
+        if (merged.weight > 0.0).all() and (mass > 0.0).all() and np.isfinite(mass).all():
+            cov = (scatter + own) / mass
+        else:
+            pooled = statistics.pooled()
+            mean = np.where(merged.weight > 0.0, mean, pooled.mean)
+            total = float(pooled.weight[0, 0])
+            overall = pooled.scatter / total if total > 0.0 else np.eye(mean.shape[0])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                cov = np.where(mass > 0.0, (scatter + own) / mass, overall)
+            cov = np.where(np.isinf(mass), own, cov)
+        cov = cov + (prior.floor or 0.0) * np.eye(mean.shape[0])
+        cov = 0.5 * (cov + np.swapaxes(cov, 1, 2))
+        if prior.bound is not None:
+            cov = np.stack([raised_covariance(matrix, prior.bound) for matrix in cov])
         return {"mean": mean, "cov": np.array(np.broadcast_to(cov, (mean.shape[1], *cov.shape[1:])))}
 
     def _own_scatter(self, prior: MomentPrior, n_columns: int) -> FloatArray:

@@ -53,6 +53,11 @@ def _shortened(y: str | dict[Any, Any]) -> str:
 
 def _array_of(labels: list[Any]) -> NDArray[Any]:
     """A list as an array in which every entry is what it was: NumPy would turn ``["a", nan]`` into two strings."""
+    if set(map(type, labels)) == {str, type(None)}:
+        # What files hold, without a look at every entry.
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return array
     texts = [isinstance(v, str) for v in labels]
     if all(texts) or not (any(texts) or any(is_null(v) or isinstance(v, (set, frozenset)) for v in labels)):
         try:
@@ -74,7 +79,7 @@ def is_missing(values: NDArray[Any], marker: Any) -> BoolArray:
     elif values.dtype.kind in "mM":
         missing = np.isnat(values)
     elif values.dtype.kind == "O":
-        missing = np.fromiter((is_null(v) for v in values), dtype=bool, count=values.shape[0])
+        missing = np.fromiter((v is None or is_null(v) for v in values.tolist()), dtype=bool, count=values.shape[0])
     else:
         missing = np.zeros(values.shape, dtype=bool)
     if not is_null(marker):

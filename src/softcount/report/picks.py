@@ -18,7 +18,7 @@ from softcount.report.wording import shown
 __all__ = ["NextRows", "RowPicker", "merge_rows", "pick_next"]
 
 #: Rows without a label that are looked at for what to label next; of more, a random part.
-MOST_SEARCHED = 20_000
+MOST_SEARCHED = 10_000
 #: Rows that are proposed for labeling, and how they are made up.
 N_UNCERTAIN, N_RANDOM, N_RARE = 14, 6, 4
 #: A class with fewer labels than this, or than this share of an equal part, is rare.

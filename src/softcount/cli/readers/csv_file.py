@@ -7,7 +7,8 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from itertools import chain
 from typing import Any, BinaryIO
 
 from softcount.cli.outcomes import DataError, UsageError
@@ -20,6 +21,8 @@ SNIFFED = 64 * 1024
 #: A piece ends after this many rows or characters, so that memory stays bounded.
 PIECE_ROWS = 20_000
 PIECE_CHARACTERS = 8_000_000
+#: Bytes that are looked at together for quotation marks.
+PLAIN_BYTES = 1 << 20
 #: Longest field that is read.
 LONGEST_FIELD = 2**30
 
@@ -68,13 +71,18 @@ def read_csv(
     told = re.match(r'"?sep=([,;\t|])"?\r?\n', first)
     mark = delimiter or (told[1] if told else _find_delimiter(first))
     csv.field_size_limit(min(LONGEST_FIELD, sys.maxsize))
-    reader = csv.reader(text, delimiter=mark, strict=True)
+    names, before, block, reader = None, 0, "", csv.reader(text)
     try:
+        if chosen == "utf-8" and not told:
+            names, before, block = yield from _plain_pieces(buffered, path, mark)
+            if names is not None and not block:
+                return
+        reader = csv.reader(chain(io.StringIO(block, newline=""), text), delimiter=mark, strict=True)
         if told:
             next(reader)
-        yield from _pieces(reader, path, mark)
+        yield from _pieces(reader, path, mark, names, before)
     except UnicodeDecodeError as error:
-        raise _not_in(chosen, path, reader.line_num, error) from None
+        raise _not_in(chosen, path, before + reader.line_num, error) from None
     finally:
         # The file belongs to the caller.
         text.detach()
@@ -93,16 +101,63 @@ def _encoding_of(start: bytes) -> str:
     return "utf-8"
 
 
-def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
+def _plain_pieces(file: BinaryIO, path: str, mark: str) -> Generator[RawTable, None, tuple[list[str] | None, int, str]]:
+    """Pieces of UTF-8 up to the first quotation mark: there a row is a line, and its cells stand between delimiters.
+
+    That is what ``csv.reader`` says of such lines, in half the time. Returns the names of the columns, how many lines
+    have been read, and the text that comes next and needs a closer look: a line in it is perhaps too long or too short.
+    """
+    names: list[str] | None = None
+    rows, places, n_lines, n_characters, block = list[list[str]](), list[int](), 0, 0, ""
+    while data := file.read(PLAIN_BYTES):
+        data += file.readline()
+        try:
+            block = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise _not_in("utf-8", path, n_lines, error) from None
+        found = _plain_rows(block, mark)
+        if found is None or set(map(len, found)) != {len(names or found[0])} or (names is None and found[0] == [""]):
+            break
+        places.extend(range(n_lines + 1, n_lines + len(found) + 1))
+        n_lines += len(found)
+        if names is None:
+            names = _names(found[0], path)
+            del found[0], places[0]
+        rows += found
+        n_characters += len(block)
+        while len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
+            yield _table(names, rows[:PIECE_ROWS], places[:PIECE_ROWS])
+            rows, places, n_characters = rows[PIECE_ROWS:], places[PIECE_ROWS:], 0
+        block = ""
+    if names is not None:
+        yield _table(names, rows, places)
+    return names, n_lines, block
+
+
+def _plain_rows(block: str, mark: str) -> list[list[str]] | None:
+    """The rows of some whole lines; None where telling takes more than a look for delimiters."""
+    if "\r" in block:
+        block = block.replace("\r\n", "\n")
+    if any(sign in block for sign in '"\r\0') or mark in "\r\n" or len(block) > LONGEST_FIELD:
+        return None
+    lines = block.split("\n")
+    if not lines[-1]:
+        del lines[-1]
+    return [line.split(mark) for line in lines]
+
+
+def _pieces(reader: Any, path: str, mark: str, names: list[str] | None, before: int) -> Iterator[RawTable]:
+    """Pieces of what the reader gives, ``before`` lines being read; without names, its first row has them."""
     # The reader tells a row's last line; its first one differs where quoted cells hold newlines.
-    line = 1
+    line = before + 1
     try:
-        header = next((row for row in reader if row), None)
-        if header is None:
-            raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
-        names = _names(header, path)
+        if names is None:
+            header = next((row for row in reader if row), None)
+            if header is None:
+                raise DataError(f"{path}: the file is empty. Expected a first line with the names of the columns.")
+            names = _names(header, path)
         width, rows, places, n_characters = len(names), list[list[str]](), list[int](), 0
-        line = reader.line_num + 1
+        line = before + reader.line_num + 1
         for row in reader:
             if len(row) == width:
                 rows.append(row)
@@ -117,7 +172,7 @@ def _pieces(reader: Any, path: str, mark: str) -> Iterator[RawTable]:
             if len(rows) >= PIECE_ROWS or n_characters >= PIECE_CHARACTERS:
                 yield _table(names, rows, places)
                 rows, places, n_characters = [], [], 0
-            line = reader.line_num + 1
+            line = before + reader.line_num + 1
         yield _table(names, rows, places)
     except csv.Error as error:
         raise DataError(

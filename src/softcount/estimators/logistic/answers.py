@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
@@ -63,6 +64,32 @@ class LogisticAnswers:
         """
         scores = self._scores(X, offset)
         return scores[:, 0] if self.classes_.size == 2 else scores
+
+    def sparsify(self) -> Self:
+        """Keep ``coef_`` as a sparse array, which a model with few coefficients beside zero is smaller with.
+
+        scikit-learn's mixin does the same, and with it come all of its linear models: a third of the time that
+        importing this estimator would take.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(cast("Any", self))
+        self.coef_ = csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep ``coef_`` as an ordinary array again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(cast("Any", self))
+        if hasattr(self.coef_, "toarray"):
+            self.coef_ = self.coef_.toarray()
+        return self
 
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """The most probable class of every row."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model._base import SparseCoefMixin
 
 from softcount._errors import InputError
 from softcount._types import FloatArray, Table
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["LogisticRegression"]
 
 
-class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, SparseCoefMixin, ClassifierMixin, BaseEstimator):
+class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, ClassifierMixin, BaseEstimator):
     r"""Logistic regression, binary and softmax: the discriminative twin of naive Bayes.
 
     .. math:: P(y = 1 \mid x) = \sigma(x^\top w + b), \qquad
