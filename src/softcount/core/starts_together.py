@@ -103,9 +103,8 @@ def iterate_together(
     else:
         wide = _wide(model, len(starts))
         begun = assess(wide, wide.joined(starts))
-        seconds = time.perf_counter() - began
         runs = [
-            Progress.begun(params, counts, objective, limit, seconds=seconds)
+            Progress.begun(params, counts, objective, limit, seconds=time.perf_counter() - began)
             for (params, counts, objective), limit in zip(begun, stopping, strict=True)
         ]
 
