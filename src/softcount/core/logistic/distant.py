@@ -7,6 +7,7 @@ being kept: nothing as long as the rows is ever made.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -66,9 +67,9 @@ class DistantCurvedRows(CurvedRows):
     def __getstate__(self) -> dict[str, Any]:
         return {**{n: v for n, v in vars(self).items() if n not in ("slices", "chunks")}, "source": None}
 
+    @abstractmethod
     def here(self, chunk: Chunk) -> Any:
         """The rows of one chunk, in memory."""
-        raise NotImplementedError
 
     def _own(self, chunk: Chunk) -> Any:
         return OwnRows(chunk.start, self.here(chunk))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -99,16 +100,16 @@ class Vector:
         return np.asarray(np.maximum(np.maximum(np.abs(self.low), np.abs(self.high)), 0.0))
 
 
-class TargetReader:
+class TargetReader(ABC):
     """What a linear model makes of ``y``: a look at the targets of some rows, and later numbers."""
 
+    @abstractmethod
     def look(self, y: Any, n_rows: int, weight: FloatArray | None) -> Any:
         """What the targets of a batch look like; it adds up."""
-        raise NotImplementedError
 
+    @abstractmethod
     def numbers(self, y: Any, n_rows: int, weight: FloatArray | None) -> FloatArray:
         """A number per row of a batch."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
