@@ -44,6 +44,8 @@ __all__ = ["TableClassifier"]
 
 EVENT_MODELS = ("multinomial", "bernoulli")
 ALPHAS = (1.0, 0.1)
+#: Chunks are not made shorter than this for folds to go side by side: more of them cost more than that saves.
+SHORTEST = 8192
 
 Listener = Callable[[str], None]
 
@@ -264,11 +266,12 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         return outcome
 
     def _grid(self, blocks: tuple[Block, ...], classes: NDArray[Any]) -> dict[str, int]:
-        """How the rows are cut: so that the scores of all folds side by side stay in the cache."""
+        """How the rows are cut: with few classes so that the scores of all folds stay in the cache side by side."""
         self.setting_ = self._settings()[0]
         model = self._make_model(self._as_events(blocks, self.setting_), classes)
+        together, alone = chunk_rows(N_FOLDS * model.n_components), chunk_rows(model.n_components)
         return {
-            "rows_per_chunk": chunk_rows(N_FOLDS * model.n_components),
+            "rows_per_chunk": max(together, min(alone, SHORTEST)),
             "fewest_chunks": segment_chunks(model.counts_bytes()),
         }
 
