@@ -221,7 +221,8 @@ def fit(
     with warnings.catch_warnings(record=True) as caught, console.progress("learning") as progress:
         warnings.simplefilter("always")
         if rows is None:
-            model.fit(data.table, data.labels, listener=partial(tell_step, progress))
+            # The report asks about them.
+            model.fit(data.table, data.labels, listener=partial(tell_step, progress), keep_rows=True)
         else:
             model.fit(rows, listener=partial(tell_step, progress))
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))

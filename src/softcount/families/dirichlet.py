@@ -143,7 +143,9 @@ class Dirichlet(ColumnFamily):
             return prior
         weight, n_parts = pooled["weight"], pooled["stats"].shape[0]
         mean = pooled["stats"] / np.where(weight > 0.0, weight, 1.0)
-        return replace(prior, center=np.where(weight > 0.0, mean, special.digamma(1.0) - special.digamma(float(n_parts))))
+        return replace(
+            prior, center=np.where(weight > 0.0, mean, special.digamma(1.0) - special.digamma(float(n_parts)))
+        )
 
     def log_prior(self, params: Params, prior: Any) -> float:
         r""":math:`\sum_k \alpha\,(\eta_k^\top \bar u - A(\eta_k))`: the log-density of the pseudo-rows."""

@@ -60,7 +60,9 @@ def _with_total(mean_log: FloatArray, total: float) -> FloatArray:
     shift = special.digamma(total) - np.logaddexp.reduce(mean_log, axis=-1, keepdims=True)
     for _ in range(20):
         a = inverse_digamma(mean_log + shift)
-        shift = shift - (a.sum(axis=-1, keepdims=True) - total) / (1.0 / special.polygamma(1, a)).sum(axis=-1, keepdims=True)
+        shift = shift - (a.sum(axis=-1, keepdims=True) - total) / (1.0 / special.polygamma(1, a)).sum(
+            axis=-1, keepdims=True
+        )
     return inverse_digamma(mean_log + shift)
 
 

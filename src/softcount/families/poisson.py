@@ -103,7 +103,9 @@ class Poisson(LinearFamily):
         series = 1.0 / 12.0 + (1.0 / 24.0 + 19.0 / (360.0 * large)) / large
         normal = 0.5 * np.log(2.0 * np.pi * np.e * large) - series / large
         small = np.minimum(rate, LARGE_RATE)
-        return np.asarray(np.where(rate > LARGE_RATE, normal, small - special.xlogy(small, small) + mean_log_factorial(small)))
+        return np.asarray(
+            np.where(rate > LARGE_RATE, normal, small - special.xlogy(small, small) + mean_log_factorial(small))
+        )
 
     def kl(self, params: Params, other: Params) -> FloatArray:
         r""":math:`\lambda \log(\lambda / \lambda') - \lambda + \lambda'`."""
