@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from softcount.kernels.fallback.lines import split_lines
 from tests.kernels.conftest import native_extension
 
-SIGNS = st.sampled_from([b",", b",", b"\n", b"\n", b"\r\n", b"\r", b'"', b"\0", b"ab", "é€😀".encode(), b"\xff", b"\xc3"])
+SIGNS = st.sampled_from(
+    [b",", b",", b"\n", b"\n", b"\r\n", b"\r", b'"', b"\0", b"ab", "é😀".encode(), b"\xff", b"\xc3"]
+)
 
 
 @pytest.fixture(scope="module", params=["fallback.lines", "native_text"])

@@ -50,13 +50,12 @@ class _LateModule(ModuleType):
 
 def _run(module: _LateModule) -> None:
     """Run the module's own code."""
-    spec = module.__spec__
-    assert spec is not None and isinstance(spec.loader, _LateLoader)
+    loader: Any = module.__loader__
     _running.append(module)
     try:
-        spec.loader.loader.exec_module(module)
+        loader.loader.exec_module(module)
         # What it is from now on; where its code failed, the next one who asks sees the same error.
-        module.__class__ = ModuleType
+        module.__class__ = ModuleType  # type: ignore[assignment]  # which it began as
     finally:
         _running.remove(module)
 
@@ -88,7 +87,7 @@ class _LateFinder:
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         """Where a module is; None where it is not to be late."""
-        spec = PathFinder.find_spec(fullname, path, target) if fullname in self.names else None
+        spec: Any = PathFinder.find_spec(fullname, path, target) if fullname in self.names else None
         if spec is not None and spec.loader is not None:
             spec.loader = _LateLoader(spec.loader)
         return spec

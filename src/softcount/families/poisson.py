@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class Poisson(LinearFamily):
         rate = params["rate"]
         large = np.maximum(rate, LARGE_RATE)
         series = 1.0 / 12.0 + (1.0 / 24.0 + 19.0 / (360.0 * large)) / large
-        normal = 0.5 * np.log(2.0 * np.pi * np.e * large) - series / large
+        normal = 0.5 * np.log(2.0 * math.pi * math.e * large) - series / large
         small = np.minimum(rate, LARGE_RATE)
         return np.asarray(
             np.where(rate > LARGE_RATE, normal, small - special.xlogy(small, small) + mean_log_factorial(small))

@@ -105,9 +105,9 @@ def _encoding_of(start: bytes) -> str:
 def _plain_pieces(file: BinaryIO, path: str, mark: str) -> Generator[RawTable, None, tuple[list[str] | None, int, str]]:
     """Pieces of UTF-8 up to the first quotation mark: there a row is a line, and its cells stand between delimiters.
 
-    That is what ``csv.reader`` says of such lines, in a fraction of the time. Returns the names of the columns, how many
-    lines have been read, and the text that comes next and needs a closer look: a line in it is perhaps too long or too
-    short.
+    That is what ``csv.reader`` says of such lines, in a fraction of the time. Returns the names of the columns, how
+    many lines have been read, and the text that comes next and needs a closer look: a line in it is perhaps too long
+    or too short.
     """
     names: list[str] | None = None
     columns, places, n_lines, n_bytes, block = list[list[str]](), list[int](), 0, 0, ""
@@ -128,7 +128,7 @@ def _plain_pieces(file: BinaryIO, path: str, mark: str) -> Generator[RawTable, N
             columns, places = found, places[1:]
         else:
             for column, cells in zip(columns, found, strict=True):
-                column += cells
+                column.extend(cells)
         while len(places) >= PIECE_ROWS or n_bytes >= PIECE_CHARACTERS:
             yield _table(names, [column[:PIECE_ROWS] for column in columns], places[:PIECE_ROWS])
             columns, places, n_bytes = [column[PIECE_ROWS:] for column in columns], places[PIECE_ROWS:], 0
