@@ -79,11 +79,13 @@ def test_a_full_set_of_dummies_beside_an_intercept_leaves_out_the_last():
     assert without.aliased_ == []
 
 
-def test_a_constant_that_is_only_known_to_rounding_is_constant():
+@pytest.mark.parametrize("weight", [1.0, 1e-8, 1e8])
+def test_a_constant_that_is_only_known_to_rounding_is_constant(weight):
     x = rows()
-    noisy = np.column_stack([x, (1e8 - x[:, 0]) + x[:, 0]])
+    constant = np.where(x[:, 0] > 0.0, 1e8, np.nextafter(1e8, np.inf))
     with pytest.warns(AliasedColumnsWarning, match="'x3'"):
-        GLM().fit(noisy, target("gaussian", x))
+        model = GLM().fit(np.column_stack([x, constant]), target("gaussian", x), sample_weight=np.full(len(x), weight))
+    assert model.aliased_ == ["x3"]
 
 
 def test_small_but_real_variation_around_a_large_number_is_kept():
@@ -131,6 +133,19 @@ def test_quasi_separation_by_one_column_names_that_column_only():
     assert "'x0'" not in str(caught[0].message)
     without = GLM("binomial").fit(x[6:], y[6:])
     np.testing.assert_allclose(model.coef_[:3], without.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-4, 1e4, 1e8])
+@pytest.mark.parametrize("measured", ["what separates", "the others"])
+def test_what_separates_does_not_depend_on_the_units_of_columns(measured, unit):
+    x = rows(400)
+    rare = (np.arange(400) < 6).astype(float)
+    y = np.where(rare > 0, 1.0, target("binomial", x))
+    table = np.column_stack([x, rare])
+    table[:, [3] if measured == "what separates" else [0, 1, 2]] *= unit
+    with pytest.warns(SeparationWarning, match="'x3'"):
+        model = GLM("binomial").fit(table, y)
+    assert model.separated_ == ["x3"]
 
 
 def test_a_group_of_zero_counts_is_flagged_in_a_poisson_model():
