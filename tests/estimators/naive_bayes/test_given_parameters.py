@@ -80,7 +80,7 @@ def test_criteria_without_any_weight_and_samples_of_a_truth_value_are_refused() 
 
 @pytest.mark.parametrize("make", [BernoulliNB, MultinomialNB, CategoricalNB], ids=lambda make: make.__name__)
 def test_class_priors_that_do_not_sum_to_one_are_divided_by_their_sum_with_a_warning(make: Any) -> None:
-    X, truth, known = problem()
+    X, _, known = problem()
     right = make(class_prior=[0.2, 0.3, 0.5], unlabeled_weight=1.0).fit(X, known)
     with pytest.warns(UserWarning, match=r"class_prior is \[2.0, 3.0, 5.0\], which sums to 10; it was divided by that"):
         odds = make(class_prior=[2.0, 3.0, 5.0], unlabeled_weight=1.0).fit(X, known)
