@@ -65,8 +65,8 @@ class LabeledMoments:
 
     def present(self) -> BoolArray:
         """Columns of which some labeled row has a value; all columns where none has."""
-        seen = self.weight.any(axis=1)
-        return seen if seen.any() else ~seen
+        seen = np.asarray(self.weight.any(axis=1))
+        return seen if seen.any() else np.ones_like(seen)
 
     def variance(self) -> FloatArray:
         """Variance of each column in each class, shape (n_features, n_classes)."""
