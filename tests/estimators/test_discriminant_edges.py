@@ -186,7 +186,6 @@ def test_several_components_make_a_class_that_one_gaussian_cannot():
     ({"shrinkage": 0.5, "covariance": "spherical"}, "nothing to shrink"),
     ({"shared_variance": True}, "belongs to covariance='diag'"),
     ({"min_variance": -1.0}, "min_variance is -1.0"),
-    ({"priors": [0.5, 0.6]}, "sum of the priors"),
     ({"priors": [0.5, 0.2, 0.3]}, "must match number of classes"),
     ({"feature_prior": Dirichlet([1.0, 1.0])}, "NormalInverseWishart"),
     ({"feature_prior": NormalInverseGamma(0.0, 1.0, 2.0, 1.0)}, "multivariate_gaussian"),
