@@ -15,9 +15,9 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration
 from softcount.core.candidates import row_lengths
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, table_bytes
 from softcount.core.learn import Learned, warn_about
-from softcount.core.mixture import CLASSES, MixtureModel, table_bytes
+from softcount.core.mixture import CLASSES, MixtureModel
 from softcount.core.progress import note_printer
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
