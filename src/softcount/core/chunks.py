@@ -20,7 +20,17 @@ from softcount.kernels import word_index_pays
 if TYPE_CHECKING:
     from softcount.core.patterns import Patterns
 
-__all__ = ["Chunk", "Chunks", "DistantRows", "Rows", "chunk_rows", "row_width", "scratch_bytes", "segment_chunks", "table_bytes"]
+__all__ = [
+    "Chunk",
+    "Chunks",
+    "DistantRows",
+    "Rows",
+    "chunk_rows",
+    "row_width",
+    "scratch_bytes",
+    "segment_chunks",
+    "table_bytes",
+]
 
 SCRATCH_BYTES = 2 * 2**20
 #: Sparse rows are counted word by word: the longer the chunk, the more often a word is in it. Twice this per thread.

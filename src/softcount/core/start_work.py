@@ -243,7 +243,8 @@ class Work:
     ) -> Fit[MixtureParams]:
         """Run at every temperature in turn, each from where the last one ended; the last at the model's own.
 
-        ``start`` holds the start alone, which is taken from it. The short run's ``n_done`` iterations count among those that a start may take.
+        ``start`` holds the start alone, which is taken from it. The short run's ``n_done`` iterations count among those
+        that a start may take.
         """
         effort, journal = self.effort, self._journal_of(index)
         if effort.annealing:
