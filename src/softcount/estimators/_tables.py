@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
+from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
 from softcount.kernels import NumberRange, number_range
@@ -74,6 +75,8 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             ensure_all_finite="allow-nan" if check_finite else False,
         )
 
+    if take_plain(estimator, X, reset=reset, kinds=NUMBERS, check_finite=check_finite):
+        return X
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         plain = None if reset else _known_columns(estimator, X, check_finite=check_finite)
         if plain is not None:

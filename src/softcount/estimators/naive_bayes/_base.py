@@ -178,8 +178,9 @@ class BaseNaiveBayes(LearnsInTurn, ClassifierMixin, GenerativeEstimator):
         """The most probable class of each row."""
         check_is_fitted(self, "params_")
         scores = self._class_scores(X)
-        impossible = np.isneginf(scores.max(axis=1, initial=-np.inf))
-        scores[impossible] = self._log_class_prior()
+        # One number tells that no row is impossible, in less time than the largest score of every row.
+        if scores.min(initial=0.0) == -np.inf:
+            scores[np.isneginf(scores).all(axis=1)] = self._log_class_prior()
         return np.asarray(self.classes_[np.argmax(scores, axis=1)])
 
     def predict_proba(self, X: Any) -> FloatArray:
