@@ -18,7 +18,7 @@ NUMBERS = FLOATS | {np.dtype(np.bool_)} | {np.dtype(f"{s}int{bits}") for s in ("
 
 
 def take_plain(estimator: Any, X: Any, *, reset: bool, kinds: frozenset[np.dtype[Any]], check_finite: bool) -> bool:
-    """Whether X is an array of numbers, has the columns that the estimator knows, and holds nothing infinite or missing.
+    """Whether X is an array of numbers with the columns that the estimator knows, and none is infinite or missing.
 
     With ``reset`` the estimator learns the number of columns, as from scikit-learn's ``validate_data``.
 
