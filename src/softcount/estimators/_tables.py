@@ -16,6 +16,7 @@ from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
+from softcount.inputs.masked import unmasked
 from softcount.kernels import NumberRange, number_range
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "range_of",
     "read_codes",
     "read_numbers",
+    "refuse_repeated_names",
     "sparse_block",
     "with_place",
     "without_duplicates",
@@ -82,6 +84,8 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
         if plain is not None:
             return plain
         X = X.to_pandas()
+    X = unmasked(X)
+    refuse_repeated_names(X)
     _refuse_texts(X, type(estimator).__name__)
     try:
         checked = check(X)
@@ -112,6 +116,14 @@ def _known_columns(estimator: Any, X: Any, *, check_finite: bool) -> NDArray[Any
     seen = range_of(cells)
     # A data frame says better which cell is infinite.
     return cells if seen.least > -np.inf and seen.greatest < np.inf else None
+
+
+def refuse_repeated_names(X: Any) -> None:
+    """Refuse a data frame two of whose columns have one name; only those of pandas can."""
+    names: Any = getattr(X, "columns", None)
+    if not getattr(names, "is_unique", True):
+        twice = sorted({str(name) for name in names[names.duplicated()]})
+        raise InputError(f"The column names {twice} occur more than once in X. Rename the columns.")
 
 
 def _refuse_texts(X: Any, name: str) -> None:

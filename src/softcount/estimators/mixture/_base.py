@@ -118,7 +118,10 @@ class BaseMixture(BatchesOfMixtures, MixtureAnswers):
         if y is None:
             return None, np.arange(n_components)
         try:
-            return self._labels_of(y, n_rows, n_components)
+            labels, names = self._labels_of(y, n_rows, n_components)
+            if labels.factors is None and labels.is_unlabeled().all():
+                return None, np.arange(n_components)
+            return labels, names
         except InputError:
             # Either more classes than components, or something that no labels can be, which is refused once more.
             known, names = self._labels_of(y, n_rows, None)
