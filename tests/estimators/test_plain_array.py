@@ -73,5 +73,5 @@ def test_names_learned_from_a_frame_are_forgotten_with_the_next_array(kind: Any)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(X)
-    with pytest.raises(ValueError, match="X has 1 features, but .* is expecting 2"):
+    with pytest.raises(ValueError, match=r"X has 1 features, but .* is expecting 2"):
         model.predict(X[:, :1])
