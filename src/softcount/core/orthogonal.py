@@ -56,6 +56,10 @@ class TriangularFactor:
     def __add__(self, other: TriangularFactor) -> TriangularFactor:
         return TriangularFactor.of(np.vstack([self.triangle, other.triangle]))
 
+    def absorb(self, other: TriangularFactor) -> TriangularFactor:
+        """Both together."""
+        return self + other
+
     def scaled(self, factor: float) -> TriangularFactor:
         """Every row's weight multiplied by ``factor``."""
         return TriangularFactor(np.sqrt(factor) * self.triangle)

@@ -15,9 +15,9 @@ import numpy as np
 
 from softcount import kernels
 from softcount._types import FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks, Rows
+from softcount.core.chunks import Chunk, Chunks, Rows, table_bytes
 from softcount.core.counts import Counts
-from softcount.core.mixture import MixtureModel, MixtureParams, table_bytes
+from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.categorical import Categorical
 from softcount.families.gaussian import Gaussian

@@ -19,7 +19,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from softcount._types import BoolArray, FloatArray
 
-__all__ = ["Factor", "factorize"]
+__all__ = ["Factor", "factorize", "kept_part"]
 
 #: Below this, a pivot of a Gram matrix in double precision says nothing about its column any more.
 PIVOT_TOLERANCE = 1e-11
@@ -52,7 +52,7 @@ class Factor:
     def solve(self, right: FloatArray) -> FloatArray:
         """The solution for a vector or for each column of a matrix, with one step of iterative refinement."""
         kept = ~self.aliased
-        system = self.matrix[np.ix_(kept, kept)]
+        system = kept_part(self.matrix, kept)
         target = right[kept]
         found = self._back_substitute(target)
         found = found + self._back_substitute(target - system @ found)
@@ -78,6 +78,12 @@ class Factor:
         half = lapack.dtrtrs(upper, scale * right, lower=0, trans=1)[0]
         answer: FloatArray = scale * lapack.dtrtrs(upper, half, lower=0)[0]
         return answer
+
+
+def kept_part(matrix: FloatArray, kept: BoolArray) -> FloatArray:
+    """Rows and columns of those kept; the matrix itself where all are, for picking takes longer than a small solve."""
+    part: FloatArray = matrix if kept.all() else matrix[np.ix_(kept, kept)]
+    return part
 
 
 def factorize(matrix: FloatArray, *, tolerance: float = PIVOT_TOLERANCE) -> Factor:
