@@ -65,6 +65,16 @@ def test_tied_covariance_gives_the_answers_of_the_svd_solver_with_and_without_gi
     assert_same_answers(GaussianDiscriminant(priors=priors, unbiased=SVD_IS_UNBIASED).fit(X, y), reference, X)
 
 
+def test_priors_that_do_not_sum_to_one_are_normalized_with_a_warning_as_the_reference_does():
+    X, y = problem()
+    with pytest.warns(UserWarning, match="sum to 1"):
+        reference = LinearDiscriminantAnalysis(solver="svd", priors=[2.0, 3.0, 5.0]).fit(X, y)
+    with pytest.warns(UserWarning, match="which sums to 10"):
+        own = GaussianDiscriminant(priors=[2.0, 3.0, 5.0], unbiased=SVD_IS_UNBIASED).fit(X, y)
+    assert_same_answers(own, reference, X)
+    assert own.priors_.sum() == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_full_covariances_give_the_answers_of_quadratic_discriminant_analysis(n_classes):
     X, y = problem(n_classes)

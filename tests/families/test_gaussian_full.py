@@ -164,3 +164,33 @@ def test_a_column_tells_as_much_as_the_divergence_from_the_moments_of_the_other_
         ratio = var[0, k] / rest_var
         divergence = 0.5 * (ratio - 1.0 - np.log(ratio) + (mean[0, k] - rest) ** 2 / rest_var)
         assert_allclose(found[k], np.sign(mean[0, k] - rest) * divergence, rtol=1e-10)
+
+
+def test_what_cells_say_is_of_the_observed_part_and_adds_up_to_the_score_of_the_row():
+    family, values = MultivariateGaussian(), rows_with_holes()
+    block = DenseBlock(values, has_missing=True)
+    weights = RNG.normal(size=(len(values), 2))
+    cells, rest = family.column_scores(PARAMS, block, weights)
+    scores = np.zeros((len(values), 2))
+    family.scorer(PARAMS).add(block, scores)
+    assert_allclose(cells.sum(axis=1) + rest, np.sum(weights * scores, axis=1), rtol=1e-10, atol=1e-12)
+    assert not cells[np.isnan(values)].any()
+    for i, row in enumerate(values):
+        seen = np.flatnonzero(~np.isnan(row))
+        expected = np.zeros(seen.size)
+        for k in range(2):
+            deviation = row[seen] - MEAN[seen, k]
+            precision = np.linalg.inv(PARAMS["cov"][k][np.ix_(seen, seen)])
+            expected -= 0.5 * weights[i, k] * deviation * (precision @ deviation)
+        assert_allclose(cells[i, seen], expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("spherical", [False, True])
+def test_parameters_are_counted_as_there_are_different_numbers_among_them(shared, spherical):
+    family = Gaussian(shared=shared, spherical=spherical)
+    tally = family.tally(DenseBlock(RNG.normal(size=(60, 4))), 3)
+    tally.add(DenseBlock(RNG.normal(size=(60, 4))), RNG.dirichlet(np.ones(3), 60))
+    params = family.solve(tally.statistics(), MomentPrior(floor=0.0))
+    free = sum(np.unique(params[name]).size for name in ("mean", "var"))
+    assert family.n_parameters(params) == free

@@ -114,6 +114,16 @@ def test_inverse_gaussian_densities_keep_their_digits(x, mean, shape):
     assert_allclose(family.log_prob(x, family.parameters(mean, shape)), float(exact), rtol=1e-11)
 
 
+@pytest.mark.parametrize("shape", [1e-3, 1.0, 24.9, 25.1, 60.0, 1e4, 1e12])
+def test_the_mean_logarithm_of_an_inverse_gaussian_keeps_its_digits(shape):
+    # With a mean of one the mean logarithm is all there is: -e^z E1(z), about -1/z for large z.
+    family = InverseGaussian()
+    z = 2 * mpf(shape)
+    exact = -mpmath.exp(z) * mpmath.e1(z)
+    found = (family.mean_log_base(family.parameters(1.0, shape)) + 0.5 * np.log(2.0 * np.pi)) / -1.5
+    assert_allclose(found, float(exact), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("x", "mean", "var"), [(40.0, 0.0, 1.0), (1e8 + 1, 1e8, 1.0), (1e-150, 0.0, 1e-290), (1e140, 0.0, 1.0)]
 )

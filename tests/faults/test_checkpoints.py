@@ -7,6 +7,7 @@ import pytest
 
 import softcount
 from softcount._errors import InputError
+from softcount.core.journal import FITTING
 from softcount.persist import checkpoints as module
 from softcount.persist.container import write_container
 from studies.checkpoints.jobs import JOBS, bits_of
@@ -192,3 +193,19 @@ def test_files_that_a_killed_process_did_not_finish_are_cleared_away(tmp_path):
     half.write_bytes(b"half")
     with softcount.checkpoints(tmp_path, resume=True):
         assert not half.exists()
+
+
+def test_what_comes_while_a_file_is_written_is_written_next(tmp_path, monkeypatch):
+    with softcount.checkpoints(tmp_path, seconds=0.0):
+        journal = FITTING.get()(softcount.GaussianMixture(2))
+        journal.bind(lambda: "rows")
+
+        def overtaken(path, document, arrays):
+            write_container(path, document, arrays)
+            monkeypatch.setattr(module, "write_container", write_container)
+            journal.keep(lambda: {"iteration": 2}, finished=False)
+
+        monkeypatch.setattr(module, "write_container", overtaken)
+        journal.keep(lambda: {"iteration": 1}, finished=False)
+    with softcount.checkpoints(tmp_path, resume=True):
+        assert FITTING.get()(softcount.GaussianMixture(2)).recall() == {"iteration": 2}

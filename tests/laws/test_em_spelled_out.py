@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
+from softcount._types import FloatArray
 from tests.estimators.naive_bayes.cases import GAUSSIAN, GENERATIVE, MULTINOMIAL, Case
 from tests.laws.naive_bayes_problems import Problem, make_problem
 from tests.laws.test_naive_bayes_em import assert_same_params, known_share
@@ -52,18 +53,24 @@ def hidden_words_em(problem: Problem, start: Any, n_iter: int) -> list[Any]:
     return [np.log(share), np.log(theta)]
 
 
+def start_of(problem: Problem, seed: int, *, labeled: bool) -> FloatArray:
+    """Responsibilities to start from; without labels those of the problem are taken away."""
+    start: FloatArray = np.random.default_rng(seed).dirichlet(np.ones(3), size=len(problem.X))
+    if labeled:
+        known = ~np.isnan(problem.y)
+        start[known] = np.eye(3)[problem.truth[known]]
+    else:
+        problem.y = None
+    return start
+
+
 @pytest.mark.parametrize("labeled", [False, True])
 @given(seed=SEEDS, weighted=st.booleans())
 def test_iterations_with_hidden_words_are_those_of_em_spelled_out(seed: int, weighted: bool, labeled: bool) -> None:
     problem = make_problem(MULTINOMIAL, seed, missing=True, weighted=weighted)
     # A document without a word that could be seen tells nothing, and has no draws to share out.
     problem.X[np.isnan(problem.X).all(axis=1), 0] = 1.0
-    start = np.random.default_rng(seed).dirichlet(np.ones(3), size=len(problem.X))
-    if labeled:
-        known = ~np.isnan(problem.y)
-        start[known] = np.eye(3)[problem.truth[known]]
-    else:
-        problem.y = None
+    start = start_of(problem, seed, labeled=labeled)
     model = problem.fit(init=start, n_classes=3, max_iter=4)
     log_share, log_theta = hidden_words_em(problem, start, 4)
     assert_allclose(model.class_log_prior_, log_share, rtol=1e-7, atol=1e-9)
@@ -77,11 +84,6 @@ def test_iterations_are_those_of_em_spelled_out(
     # Hidden words are no matter of a closed form; the test above has them.
     problem = make_problem(case, seed, missing=missing and case is not MULTINOMIAL, weighted=weighted)
     settings_ = {"var_smoothing": 0.0} if case is GAUSSIAN else {}
-    start = np.random.default_rng(seed).dirichlet(np.ones(3), size=len(problem.X))
-    if labeled:
-        known = ~np.isnan(problem.y)
-        start[known] = np.eye(3)[problem.truth[known]]
-    else:
-        problem.y = None
+    start = start_of(problem, seed, labeled=labeled)
     model = problem.fit(init=start, n_classes=3, max_iter=4, **settings_)
     assert_same_params(model, reference_em(problem, start, 4, **settings_), rtol=1e-7, atol=1e-9)

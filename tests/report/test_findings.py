@@ -145,6 +145,15 @@ def test_recall_and_precision_are_shares_of_the_confusion_with_wilsons_interval(
     assert quality.reliability[0].interval == pytest.approx(wilson_interval(5 / 6, 6))
 
 
+def test_the_commonest_class_is_that_of_most_rows_and_not_that_of_most_answers() -> None:
+    codes = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)
+    posterior = np.eye(2)[[0, 1, 1, 1, 1, 1]] * 0.8 + 0.1
+    quality = describe_quality(evaluate(posterior, posterior, codes, np.arange(6)), ["fruit", "tool"], how="held out")
+    assert quality.commonest_class == "fruit"
+    assert quality.accuracy_of_commonest_class == pytest.approx(4 / 6)
+    assert quality.accuracy == pytest.approx(0.5)
+
+
 def test_many_classes_have_no_matrix_but_their_commonest_mistakes() -> None:
     n = LIMITS.matrix + 30
     codes = np.arange(n, dtype=np.int32)

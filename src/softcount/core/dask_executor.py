@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import atexit
 import pickle
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -25,6 +24,7 @@ import numpy as np
 from softcount._errors import InputError
 from softcount._optional import need
 from softcount.core.chunks import Chunk
+from softcount.core.cluster_loss import gathered, persistently
 from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, aligned, changed
 from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_segment
 
@@ -45,9 +45,6 @@ R = TypeVar("R")
 BROADCAST_BYTES = 2**18
 #: Counts of a pass that take no more than this stay on the cluster until the next pass has been sent.
 KEPT_BYTES = 2**20
-#: How often a pass is tried again when the cluster loses what it needs.
-MOST_ATTEMPTS = 5
-PAUSE_SECONDS = 0.5
 LOOPBACK = "127.0.0.1"
 
 _own_client: Any = None
@@ -148,8 +145,12 @@ def on_partitions(
     *arguments
         What every task is given besides.
     """
-    futures = client.compute(_tasks(_packed_result, partitions, (task, arguments)), retries=TASK_RETRIES)
-    return [pickle.loads(part) for part in client.gather(futures)]
+
+    def run() -> list[R]:
+        futures = client.compute(_tasks(_packed_result, partitions, (task, arguments)), retries=TASK_RETRIES)
+        return [pickle.loads(part) for part in gathered(client, futures)]
+
+    return persistently(run, client)
 
 
 def _packed_result(*given: Any) -> bytes:
@@ -243,7 +244,7 @@ class DaskExecutor:
         if not isinstance(chunks, ClusterRows):
             return self._here.reduce(tally, chunks, counts_bytes=counts_bytes)
         job = _Pass(tally, chunks.changes, counts_bytes)
-        parts: list[C] = _persistently(lambda: self._counted(chunks.groups, job), self.client)
+        parts: list[C] = persistently(lambda: self._counted(chunks.groups, job), self.client)
         return merge_tree(parts)
 
     def each(self, task: Callable[[Any], None], chunks: Sequence[Any]) -> None:
@@ -263,33 +264,10 @@ class DaskExecutor:
         # For the same reason the last pass is let go after the next is on its way.
         self._last = []
         try:
-            parts = self.client.gather(futures)
+            parts = gathered(self.client, futures)
         except BaseException:
             self.client.cancel(futures)
             raise
         if sum(map(len, parts)) <= KEPT_BYTES:
             self._last = futures
         return [pickle.loads(part) for part in parts]
-
-
-def _persistently(run: Callable[[], R], client: Any) -> R:
-    """Run a pass again when the cluster lost something on the way that it cannot make again by itself."""
-    from concurrent.futures import CancelledError
-
-    import distributed.client
-    from distributed.scheduler import KilledWorker
-
-    # Earlier versions of distributed have no error of its own for this.
-    closed: type[Exception] = getattr(distributed.client, "ClosedClientError", OSError)
-
-    for attempt in range(MOST_ATTEMPTS):
-        try:
-            return run()
-        except (CancelledError, KilledWorker, OSError, TimeoutError, closed) as error:
-            if attempt == MOST_ATTEMPTS - 1 or client.status != "running":
-                raise ConnectionError(
-                    f"The Dask cluster was lost during a pass over the rows ({type(error).__name__}: {error}). With "
-                    "checkpoint=… the fit can be taken up where it was by resume=…, on a new cluster too."
-                ) from error
-            time.sleep(PAUSE_SECONDS * (attempt + 1))
-    raise AssertionError("unreachable")

@@ -6,9 +6,11 @@ sum (or a smallest, a largest) over chunks of what the same code says about the 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,10 +19,21 @@ from softcount._types import FloatArray, IntArray
 from softcount.core.chunks import Chunk, DistantRows
 from softcount.core.execute import Executor, ThreadExecutor
 from softcount.core.joining import join_blocks, join_weights, take_rows
+from softcount.core.journal import rows_digest
 from softcount.core.normal_equations import Design
 from softcount.families.blocks import Block, DenseBlock, SparseBlock
 
-__all__ = ["SERIAL", "DesignForm", "Largest", "OwnRows", "over_chunks", "rows_at", "summed", "target_of"]
+__all__ = [
+    "SERIAL",
+    "DesignForm",
+    "Largest",
+    "OwnRows",
+    "RowsElsewhere",
+    "over_chunks",
+    "rows_at",
+    "summed",
+    "target_of",
+]
 
 R = TypeVar("R")
 
@@ -89,6 +102,50 @@ class OwnRows(Generic[R]):
         rows: Any = self.rows
         vars(rows.design).clear()
         vars(rows).clear()
+
+
+class RowsElsewhere:
+    """Rows of a model that are not in memory; a pass over them is what it is over the rows of each chunk, added up.
+
+    Attributes
+    ----------
+    source : DistantRows or None
+        The rows; left behind when this is sent to where they are.
+    form : DesignForm
+    """
+
+    is_distant: ClassVar[bool] = True
+    source: DistantRows | None
+    form: DesignForm
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**{name: value for name, value in vars(self).items() if name != "own_chunks"}, "source": None}
+
+    @abstractmethod
+    def here(self, chunk: Chunk) -> Any:
+        """The rows of one chunk, in memory."""
+
+    def _own(self, chunk: Chunk) -> Any:
+        return OwnRows(chunk.start, self.here(chunk))
+
+    def there(self) -> DistantRows:
+        """The rows where they are."""
+        assert self.source is not None  # it stays where passes are started
+        return self.source
+
+    @cached_property
+    def own_chunks(self) -> Any:
+        """The rows, each chunk as its own rows in memory when it is counted."""
+        without: Any = replace(self, source=None)  # type: ignore[type-var]  # every subclass is a dataclass
+        return self.there().mapped(without._own)
+
+    def each(self, executor: Executor, measure: Callable[[Any, int], Any]) -> Any:
+        """What ``measure(rows, start)`` says of every chunk, added up."""
+        return over_chunks(executor, self.own_chunks, measure)
+
+    def digest(self) -> str:
+        """A short text that other rows would not have."""
+        return rows_digest(self.there())
 
 
 def target_of(chunk: Chunk) -> FloatArray:

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from softcount._types import FloatArray, IntArray
+from softcount._types import IntArray
 from softcount.core.chunks import Chunks, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.iterate import Fit, Progress, Step, Stopping
 from softcount.core.journal import NO_JOURNAL, Journal, Record
 from softcount.core.mixture import MixtureModel, MixtureParams
-from softcount.core.side_by_side import LeftOut, SideBySide, affordable_runs, can_go_together
+from softcount.core.side_by_side import LeftOut, SideBySide, affordable_runs, can_go_together, joined_counts
 from softcount.families.blocks import SparseBlock
 from softcount.families.columns import PseudoCounts
 from softcount.families.statistics import Moments, Statistics, Sums
@@ -116,7 +116,7 @@ def iterate_together(
         while going:
             wide = _wide(model, len(going))
             leaps = [runs[r].leap(accelerate=accelerate) for r in going]
-            joined = _joined(
+            joined = joined_counts(
                 [runs[r].counts if leap is None else leap for r, (leap, _) in zip(going, leaps, strict=True)]
             )
             found = assess(wide, wide.solve(joined))
@@ -195,21 +195,6 @@ def _columns(part: Statistics, own: slice | IntArray) -> Statistics:
         return Moments(part.weight[:, own], part.mean[:, own], part.scatter[:, own])
     assert isinstance(part, Sums)
     return Sums({name: array[..., own] for name, array in part.values.items()}, part.signed)
-
-
-def _joined(runs: Sequence[Counts]) -> Counts:
-    """The counts of several runs as those of one model."""
-    return Counts({name: _side_by_side([counts.parts[name] for counts in runs]) for name in runs[0].parts})
-
-
-def _side_by_side(parts: Sequence[Statistics]) -> Statistics:
-    arrays = [part.arrays() for part in parts]
-    joined: dict[str, FloatArray] = {name: np.concatenate([a[name] for a in arrays], axis=-1) for name in arrays[0]}
-    first = parts[0]
-    if isinstance(first, Moments):
-        return Moments(**joined)
-    assert isinstance(first, Sums)
-    return Sums(joined, first.signed)
 
 
 def _has_flat_prior(model: MixtureModel) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -97,8 +98,11 @@ def check_number(name: str, value: Any, lowest: float, *, whole: bool = False) -
     raise InputError(f"{name} is {value!r}; give a {'whole' if whole else 'finite'} number{bound}.")
 
 
-def read_class_prior(name: str, value: Any, n_classes: int) -> FloatArray:
-    """Given class probabilities, one per class."""
+def read_class_prior(name: str, value: Any, n_classes: int, *, must_sum: bool = False) -> FloatArray:
+    """Given class probabilities, one per class.
+
+    Those that do not sum to 1 are divided by their sum, with a warning, or refused where they ``must_sum`` to 1.
+    """
     try:
         prior = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -114,7 +118,18 @@ def read_class_prior(name: str, value: Any, n_classes: int) -> FloatArray:
             f"Priors must be non-negative: {name} is {prior.tolist()}; give a probability of 0 or more for each class, "
             "at least one of them above 0."
         )
-    return prior
+    total = prior.sum()
+    if np.isclose(total, 1.0):
+        return prior
+    if must_sum:
+        raise InputError(f"The sum of the priors should be 1, but that of {prior.tolist()} is {total:.6g}.")
+    warnings.warn(
+        f"{name} is {prior.tolist()}, which sums to {total:.6g}; it was divided by that. Give probabilities that "
+        "sum to 1.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return np.asarray(prior / total)
 
 
 def read_alpha(value: Any, n_features: int) -> FloatArray:

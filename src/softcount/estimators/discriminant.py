@@ -82,7 +82,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Share of the target in the covariance: of the mean variance times the identity for a number; of the classes'
         variances for ``"auto"``, which takes the share from Ledoit and Wolf's estimate in each class.
     priors : array-like of shape (n_classes,), optional
-        Given class probabilities.
+        Given class probabilities; divided by their sum, with a warning, where that is not 1.
     unbiased : bool, default=False
         Divide by the weight minus one for each class mean, instead of the weight (maximum likelihood).
     min_variance : float, default=1e-6
@@ -208,12 +208,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return (MomentPrior(smoothing=0.0, floor=0.0),)
 
     def _class_prior(self, n_classes: int) -> FloatArray | None:
-        if self.priors is None:
-            return None
-        prior = read_class_prior("priors", self.priors, n_classes)
-        if not np.isclose(prior.sum(), 1.0):
-            raise InputError(f"The sum of the priors should be 1, but that of {prior.tolist()} is {prior.sum():.6g}.")
-        return prior
+        return None if self.priors is None else read_class_prior("priors", self.priors, n_classes)
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset, accept_sparse=False)

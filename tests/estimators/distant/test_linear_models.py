@@ -1,6 +1,5 @@
 """Linear models learn from rows that are not in memory what they learn from rows in memory."""
 
-import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from sklearn.base import clone
 
 import softcount as sc
 from softcount._errors import InputError
-from tests.estimators.distant.cases import batches_of
+from tests.estimators.distant.cases import batches_of, sparse_parts
 from tests.estimators.distant.linear_cases import (
     CLASSIFIERS,
     REGRESSORS,
@@ -131,17 +130,7 @@ def test_a_collection_teaches_a_regression_what_rows_in_memory_do(name, two_work
 
 def on_dask(X, y, weight):
     """Rows, targets and weights as Dask arrays with parts of unequal size."""
-    ends = np.cumsum(SIZES)
-    rows = (
-        da.from_array(X, chunks=(SIZES, -1))
-        if isinstance(X, np.ndarray)
-        else da.concatenate(
-            [
-                da.from_delayed(dask.delayed(X[end - size : end]), (size, X.shape[1]), meta=X[:0])
-                for end, size in zip(ends, SIZES, strict=True)
-            ]
-        )
-    )
+    rows = da.from_array(X, chunks=(SIZES, -1)) if isinstance(X, np.ndarray) else sparse_parts(X, SIZES)
     return rows, da.from_array(y, chunks=(SIZES,)), da.from_array(weight, chunks=700)
 
 

@@ -152,3 +152,13 @@ def test_coordinate_descent_ends_where_no_coordinate_can_improve(size, l1, l2, s
     moved = coef != 0.0
     np.testing.assert_allclose(slope[moved], l1 * np.sign(coef[moved]), atol=1e-6)
     assert np.all(np.abs(slope[~moved]) <= l1 + 1e-6)
+
+
+def test_coordinate_descent_loses_no_digits_to_a_start_far_away():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(9, 6))
+    problem = rows.T @ rows, rng.normal(size=6) * 4
+    penalties = np.full(6, 0.5), np.full(6, 0.1)
+    near = coordinate_descent(*problem, np.zeros(6), *penalties)
+    far = coordinate_descent(*problem, np.full(6, 1e12), *penalties)
+    np.testing.assert_allclose(far, near, rtol=1e-9, atol=1e-11)

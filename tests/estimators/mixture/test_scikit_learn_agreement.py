@@ -160,6 +160,14 @@ def test_parameters_no_fit_can_use_are_named(tables, options, message):
         GaussianMixture(2, **options).fit(tables["blobs"])
 
 
+@pytest.mark.parametrize("covariance_type", COVARIANCES)
+def test_information_criteria_count_the_same_parameters(tables, covariance_type):
+    X = tables["blobs"]
+    own, rival = both(X, n_components=3, covariance_type=covariance_type, reg_covar=0.0, random_state=0)
+    assert_allclose([own.aic(X), own.bic(X)], [rival.aic(X), rival.bic(X)], rtol=1e-9)
+    assert own.n_parameters_ == round((rival.bic(X) - rival.aic(X)) / (np.log(len(X)) - 2.0))
+
+
 def test_defaults_are_the_rivals():
     ours, theirs = GaussianMixture().get_params(), Rival().get_params()
     assert {name: ours[name] for name in theirs} == theirs

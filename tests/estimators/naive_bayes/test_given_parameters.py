@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from softcount import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from softcount import BernoulliMixture, BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from softcount._errors import InputError
 
 
@@ -76,3 +76,23 @@ def test_criteria_without_any_weight_and_samples_of_a_truth_value_are_refused() 
         model.bic(X, sample_weight=np.zeros(300))
     with pytest.raises(InputError, match=r"n_samples is True"):
         model.sample(True)
+
+
+@pytest.mark.parametrize("make", [BernoulliNB, MultinomialNB, CategoricalNB], ids=lambda make: make.__name__)
+def test_class_priors_that_do_not_sum_to_one_are_divided_by_their_sum_with_a_warning(make: Any) -> None:
+    X, _, known = problem()
+    right = make(class_prior=[0.2, 0.3, 0.5], unlabeled_weight=1.0).fit(X, known)
+    with pytest.warns(UserWarning, match=r"class_prior is \[2.0, 3.0, 5.0\], which sums to 10; it was divided by that"):
+        odds = make(class_prior=[2.0, 3.0, 5.0], unlabeled_weight=1.0).fit(X, known)
+    assert_allclose(odds.class_log_prior_, np.log([0.2, 0.3, 0.5]), rtol=1e-12)
+    assert_allclose(odds.score_samples(X), right.score_samples(X), rtol=1e-12)
+    assert_allclose(odds.predict_proba(X), right.predict_proba(X), rtol=1e-12)
+
+
+def test_weights_of_components_that_do_not_sum_to_one_are_divided_by_their_sum_with_a_warning() -> None:
+    X = problem()[0]
+    with pytest.warns(UserWarning, match="which sums to 4"):
+        model = BernoulliMixture(2, class_prior=[1.0, 3.0], random_state=0).fit(X)
+    assert_allclose(np.sort(model.weights_), [0.25, 0.75], rtol=1e-12)
+    right = BernoulliMixture(2, class_prior=[0.25, 0.75], random_state=0).fit(X)
+    assert model.log_likelihood_ == pytest.approx(right.log_likelihood_, rel=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from softcount.core.glm.families import GLMFamily
 from softcount.core.glm.families.gamma import GammaFamily
 from softcount.core.glm.links import Link
 from softcount.core.glm.rows import GLMRows
-from softcount.core.journal import rows_digest
-from softcount.core.linear_chunks import SERIAL, DesignForm, OwnRows, over_chunks, target_of
+from softcount.core.linear_chunks import SERIAL, DesignForm, RowsElsewhere, target_of
 from softcount.core.logistic.distant import DistantCurvedRows
 from softcount.families.statistics import Sums
 
@@ -48,24 +47,19 @@ class TargetFacts:
 
 
 @dataclass(frozen=True)
-class DistantGLMData(GLMData):
+class DistantGLMData(RowsElsewhere, GLMData):
     """All rows of a model, which are not in memory.
 
     Attributes
     ----------
-    source : DistantRows or None
-        The rows; left behind when this is sent to where they are.
-    form : DesignForm
+    source, form
+        As for :class:`~softcount.core.linear_chunks.RowsElsewhere`.
     facts : TargetFacts
     """
 
-    is_distant: ClassVar[bool] = True
     source: DistantRows | None = None
     form: DesignForm = field(default_factory=lambda: DesignForm(0))
     facts: TargetFacts = field(default_factory=TargetFacts)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**{name: value for name, value in vars(self).items() if name != "chunks"}, "source": None}
 
     @classmethod
     def of(cls, source: DistantRows, form: DesignForm, facts: TargetFacts) -> DistantGLMData:
@@ -76,30 +70,15 @@ class DistantGLMData(GLMData):
         """The rows of one chunk, in memory."""
         return GLMData(self.form.of(chunk.blocks[0]), target_of(chunk), chunk.weight)
 
-    def _own(self, chunk: Chunk) -> Any:
-        return OwnRows(chunk.start, self.here(chunk))
-
-    @cached_property
+    @property
     def chunks(self) -> Any:
         """The rows, each chunk as its own rows in memory when it is counted."""
-        assert self.source is not None  # it stays where passes are started
-        without: Any = replace(self, source=None)
-        return self.source.mapped(without._own)
-
-    def each(self, executor: Executor, measure: Any) -> Any:
-        """What ``measure(rows, start)`` says of every chunk, added up."""
-        return over_chunks(executor, self.chunks, measure)
-
-    def digest(self) -> str:
-        """A short text that other rows would not have."""
-        assert self.source is not None
-        return rows_digest(self.source)
+        return self.own_chunks
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        assert self.source is not None
-        return self.source.n_rows
+        return self.there().n_rows
 
     @property
     def total_weight(self) -> float:
@@ -173,16 +152,6 @@ class DistantGLMRows(DistantCurvedRows, GLMRows):
         """The rows of one chunk, in memory."""
         design = self.form.of(chunk.blocks[0])
         return GLMRows(self.family, self.link, design, target_of(chunk), chunk.weight, None, self.careful)
-
-    @cached_property
-    def slices(self) -> Any:
-        """The rows, chunk by chunk."""
-        return self.mapped()
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.n_rows
 
     @cached_property
     def total_weight(self) -> float:

@@ -48,6 +48,8 @@ SMALLEST_STRIDE = 5
 PART_STOPPING = DevianceStopping(15, 1e-5)
 #: A remaining gain below this share of the objective is rounding.
 NEGLIGIBLE_GAIN = 1e-6
+#: A coefficient that the next step changes by no more than this share does not grow.
+SETTLED_STEP = 1e-3
 #: A mean this close to the edge, as a share of a typical one, lies on it.
 AT_EDGE = 1e-8
 
@@ -318,7 +320,8 @@ def _diverging_columns(
     nothing = np.zeros(coef.size, dtype=np.bool_)
     if not isinstance(model.link, UnitLink | Log) or model.penalty.is_sparse or fit.params.stuck:
         return nothing
-    if not np.any(step > 1e-3 * np.max(np.abs(coef), initial=0.0)):
+    # Column by column, so that the units of columns do not matter.
+    if not np.any(step > SETTLED_STEP * np.abs(coef)):
         return nothing
     moved = step * data.deviations(executor)
     return np.asarray(moved > max(DIVERGING_STEP, 0.1 * float(np.max(moved, initial=0.0))))

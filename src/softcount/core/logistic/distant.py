@@ -7,11 +7,10 @@ being kept: nothing as long as the rows is ever made.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from softcount._types import FloatArray, IntArray
 from softcount.core.chunks import Chunk, DistantRows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
-from softcount.core.journal import rows_digest
-from softcount.core.linear_chunks import SERIAL, DesignForm, OwnRows, over_chunks, rows_at, summed, target_of
+from softcount.core.linear_chunks import SERIAL, DesignForm, RowsElsewhere, rows_at, summed, target_of
 from softcount.core.logistic.curved_rows import CurvedRows
 from softcount.core.logistic.data import LogisticData
 from softcount.families.statistics import Sums
@@ -48,42 +46,27 @@ class DistantState:
         return state
 
 
-class DistantCurvedRows(CurvedRows):
+class DistantCurvedRows(RowsElsewhere, CurvedRows):
     """The passes over rows that are not in memory: those over each chunk, added up.
 
     Attributes
     ----------
-    source : DistantRows or None
-        The rows; left behind when this is sent to where they are.
-    form : DesignForm
+    source, form
+        As for :class:`~softcount.core.linear_chunks.RowsElsewhere`.
     n_rows : int
     """
 
-    is_distant: ClassVar[bool] = True
-    source: DistantRows | None
-    form: DesignForm
     n_rows: int
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**{n: v for n, v in vars(self).items() if n not in ("slices", "chunks")}, "source": None}
+    @property
+    def slices(self) -> Any:
+        """The rows, chunk by chunk."""
+        return self.own_chunks
 
-    @abstractmethod
-    def here(self, chunk: Chunk) -> Any:
-        """The rows of one chunk, in memory."""
-
-    def _own(self, chunk: Chunk) -> Any:
-        return OwnRows(chunk.start, self.here(chunk))
-
-    def mapped(self) -> Any:
-        """The rows, each chunk as its own rows in memory when it is counted."""
-        assert self.source is not None  # it stays where passes are started
-        without: Any = replace(self, source=None)  # type: ignore[type-var]  # every subclass is a dataclass
-        return self.source.mapped(without._own)
-
-    def digest(self) -> str:
-        """A short text that other rows would not have."""
-        assert self.source is not None
-        return rows_digest(self.source)
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.n_rows
 
     def states(self, coef: FloatArray, executor: Executor) -> Any:
         """How to come by the state of the rows."""
@@ -100,12 +83,7 @@ class DistantCurvedRows(CurvedRows):
 
     def taken(self, positions: IntArray, executor: Executor) -> Any:
         """Some rows in memory, by their ascending positions."""
-        assert self.source is not None
-        return self.here(rows_at(executor, self.source, positions))
-
-    def each(self, executor: Executor, measure: Callable[[Any, int], Any]) -> Any:
-        """What ``measure(rows, start)`` says of every chunk, added up."""
-        return over_chunks(executor, self.slices, measure)
+        return self.here(rows_at(executor, self.there(), positions))
 
     def tally_score(self, coef: FloatArray, lane: Sequence[Any]) -> Counts:
         """Objective and score of some chunks."""
@@ -191,16 +169,6 @@ class DistantLogisticData(DistantCurvedRows, LogisticData):
             self.reference,
             self.careful,
         )
-
-    @cached_property
-    def slices(self) -> Any:
-        """The rows, chunk by chunk."""
-        return self.mapped()
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.n_rows
 
     @property
     def n_products(self) -> int:

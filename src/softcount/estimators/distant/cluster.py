@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
+from softcount.core.cluster_loss import persistently
 from softcount.core.cluster_rows import ClusterRows, lay_out
 from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.facts import Facts
@@ -205,9 +206,13 @@ class OnCluster:
 
     def rows(self, reader: Any, layout: tuple[Block, ...], facts: Facts, grid: dict[str, Any]) -> ClusterRows:
         """The rows on a grid; the workers keep them."""
-        pieces = made_there(self.client, _run, self.parts, _Read(self.columns, reader))
         executor = DaskExecutor(self.client, self.n_jobs)
-        return lay_out(self.client, pieces, self.sizes, layout, facts, executor=executor, **grid)
+
+        def laid_out() -> ClusterRows:
+            pieces = made_there(self.client, _run, self.parts, _Read(self.columns, reader))
+            return lay_out(self.client, pieces, self.sizes, layout, facts, executor=executor, **grid)
+
+        return persistently(laid_out, self.client)
 
 
 def survey_partitions(estimator: Any, X: Any, y: Any, weight: Any, look: Any) -> tuple[OnCluster, Any]:

@@ -10,7 +10,7 @@ T = TypeVar("T", bound=type)
 
 SHARED = """\
     class_prior : array-like of shape (n_components,), optional
-        Given weights of the components; they are estimated by default.
+        Given weights of the components, divided by their sum where that is not 1; they are estimated by default.
     class_alpha : float, default=0.0
         Pseudo-rows added to every component when its weight is estimated.
     init : str, array, estimator or list of these, optional

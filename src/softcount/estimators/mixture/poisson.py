@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from softcount.core.learn import Learned
@@ -47,53 +45,6 @@ class PoissonMixture(EventRows, DiscreteMixture):
     >>> PoissonMixture(2, random_state=0).fit_predict(X).tolist()
     [0, 0, 0, 1, 1]
     """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        alpha: Any = 0.01,
-        class_prior: Any = None,
-        class_alpha: float = 0.0,
-        feature_prior: Any = None,
-        estimate: str = "mode",
-        init: Any = None,
-        n_init: int = 20,
-        n_final: int | None = None,
-        max_iter: int = 2000,
-        tol: float = 1e-10,
-        accelerate: bool = True,
-        annealing: Any = None,
-        merge_rows: bool | None = None,
-        order: Any = "size",
-        missing_label: Any = np.nan,
-        soft_labels: str = "responsibility",
-        unlabeled_weight: float = 1.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_alpha = class_alpha
-        self.feature_prior = feature_prior
-        self.estimate = estimate
-        self.init = init
-        self.n_init = n_init
-        self.n_final = n_final
-        self.max_iter = max_iter
-        self.tol = tol
-        self.accelerate = accelerate
-        self.annealing = annealing
-        self.merge_rows = merge_rows
-        self.order = order
-        self.missing_label = missing_label
-        self.soft_labels = soft_labels
-        self.unlabeled_weight = unlabeled_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _publish(self, learned: Learned) -> None:
         self.rates_ = np.ascontiguousarray(learned.fit.params.blocks[0]["rate"].T)

@@ -38,7 +38,7 @@ class CategoricalNB(CodeRows, DiscreteNaiveBayes):
     fit_prior : bool, default=True
         Estimate the class probabilities; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), optional
-        Given class probabilities.
+        Given class probabilities; divided by their sum, with a warning, where that is not 1.
     min_categories : int or array-like of shape (n_features,), optional
         Fewest values of each column.
     handle_unknown : {"ignore", "error", "smooth"}, default="ignore"

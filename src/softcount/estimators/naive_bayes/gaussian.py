@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES
@@ -40,7 +39,7 @@ class GaussianNB(BaseNaiveBayes):
     Parameters
     ----------
     priors : array-like of shape (n_classes,), optional
-        Given class probabilities.
+        Given class probabilities, which have to sum to 1.
     var_smoothing : float, default=1e-9
         The variance floor, as a share of the largest variance of any column.
     shared_variance : bool, default=False
@@ -165,12 +164,7 @@ class GaussianNB(BaseNaiveBayes):
         return (MomentPrior(smoothing=self.var_smoothing),)
 
     def _class_prior(self, n_classes: int) -> FloatArray | None:
-        if self.priors is None:
-            return None
-        prior = read_class_prior("priors", self.priors, n_classes)
-        if not np.isclose(prior.sum(), 1.0):
-            raise InputError(f"The sum of the priors should be 1, but that of {prior.tolist()} is {prior.sum():.6g}.")
-        return prior
+        return None if self.priors is None else read_class_prior("priors", self.priors, n_classes, must_sum=True)
 
     def _publish(self, learned: Learned) -> None:
         weight = learned.fit.counts.parts[CLASSES].arrays()["weight"]

@@ -46,7 +46,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
     fit_prior : bool, default=True
         Estimate the class probabilities; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), optional
-        Given class probabilities.
+        Given class probabilities; divided by their sum, with a warning, where that is not 1.
     handle_unknown : {"ignore", "error", "smooth"}, default="ignore"
         What a category that was not seen in training means when predicting: the cell is left out like a missing one,
         an error, or probability :math:`\alpha / (N_k + \alpha v_j)`.

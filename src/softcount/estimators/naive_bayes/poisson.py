@@ -32,7 +32,7 @@ class PoissonNB(EventRows, DiscreteNaiveBayes):
     fit_prior : bool, default=True
         Estimate the class probabilities; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), optional
-        Given class probabilities.
+        Given class probabilities; divided by their sum, with a warning, where that is not 1.
     {shared}
 
     Attributes

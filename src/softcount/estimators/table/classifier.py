@@ -75,7 +75,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
     fit_prior : bool, default=True
         Estimate the class probabilities; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), optional
-        Given class probabilities.
+        Given class probabilities; divided by their sum, with a warning, where that is not 1.
     {shared}
 
     Attributes

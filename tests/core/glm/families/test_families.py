@@ -147,6 +147,17 @@ def test_the_gamma_likelihood_is_largest_at_its_own_dispersion():
     assert best == pytest.approx(PHI, rel=0.5)
 
 
+@pytest.mark.parametrize("dispersion", [3.0, 1.1e-4, 0.9e-4, 1e-6, 1e-9])
+def test_the_gamma_dispersion_solves_its_equation_to_all_digits_however_small(dispersion):
+    weight, frequency = np.array([1.0, 2.5]), np.array([7.0, 3.0])
+    with mpmath.workdps(50):
+        shapes = [mpmath.mpf(w) / mpmath.mpf(dispersion) for w in weight]
+        gaps = [mpmath.log(k) - mpmath.digamma(k) for k in shapes]
+        deviance = 2 * mpmath.fsum(f * w * gap for f, w, gap in zip(frequency, weight, gaps, strict=True))
+    found = GammaFamily().likelihood_dispersion(float(deviance), np.nan, weight, frequency)
+    assert found == pytest.approx(dispersion, rel=1e-11)
+
+
 @pytest.mark.parametrize("theta", [0.2, 3.0, 500.0])
 def test_theta_derivatives_are_those_of_the_log_likelihood(theta):
     y, mu = np.array([0.0, 1.0, 4.0, 30.0]), np.array([0.5, 2.0, 4.0, 9.0])
