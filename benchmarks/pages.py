@@ -67,9 +67,7 @@ HEADLINES = (
     Headline("BernoulliNB fit, sparse", SKLEARN, "naive Bayes, 200,000 x 50,000 sparse, 20 classes: fit"),
     Headline("MultinomialNB predict_proba, sparse", SKLEARN, "the same, multinomial: probabilities"),
     Headline("MultinomialNB EM, sparse", "SciPy", "the same, 1 % labeled: EM, per iteration"),
-    Headline(
-        "latent classes, 100,000 x 12 x 5, K=6, 10%", "StepMix", "latent classes, 100,000 x 12 with holes: EM"
-    ),
+    Headline("latent classes, 100,000 x 12 x 5, K=6, 10%", "StepMix", "latent classes, 100,000 x 12 with holes: EM"),
     Headline("Gaussian mixture (full)", SKLEARN, "Gaussian mixture, 500,000 x 16, full, 10 components: EM"),
     Headline("GaussianNB predict_proba", SKLEARN, "Gaussian naive Bayes, 1,000,000 x 32: probabilities"),
     Headline("logistic, dense 500,000 x 50, 2 classes", SKLEARN, "logistic regression, 500,000 x 50, to a gap of 1e-8"),
