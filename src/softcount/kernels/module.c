@@ -89,10 +89,15 @@ static PyMethodDef functions[] = {
     FAST("normalize_rows", wrap_normalize_rows),
     FAST("number_range", wrap_number_range),
     {"new_vocabulary", wrap_new_vocabulary, METH_O, NULL},
+    {"vocabulary_size", wrap_vocabulary_size, METH_O, NULL},
     FAST("vocabulary_words", wrap_vocabulary_words),
     FAST("add_words", wrap_add_words),
     FAST("count_tokens", wrap_count_tokens),
     FAST("sort_rows", wrap_sort_rows),
+    FAST("sorted_words", wrap_sorted_words),
+    FAST("split_lines", wrap_split_lines),
+    FAST("text_lengths", wrap_text_lengths),
+    FAST("join_ascii", wrap_join_ascii),
     {NULL, NULL, 0, NULL},
 };
 
