@@ -24,7 +24,7 @@ from softcount.core.learn import has_closed_form
 from softcount.core.mixture import MixtureParams
 from softcount.core.side_by_side import UNNOTICED_BYTES, affordable_runs, run_bytes, runs_at_once
 
-__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "CrossFit", "cross_fit", "fold_passes"]
+__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "N_FOLDS", "CrossFit", "cross_fit", "fold_passes"]
 
 N_FOLDS = 5
 N_REPEATS = 2

@@ -131,10 +131,6 @@ class OrthogonalSystem:
         full[np.ix_(self.kept, self.kept)] = root @ root.T
         return full
 
-    def log_determinant(self) -> float:
-        """Log-determinant of the Gram matrix of the kept columns."""
-        return float(2.0 * np.log(np.abs(np.diag(self.triangle))).sum())
-
 
 def independent_columns(factor: TriangularFactor, raw_norm: FloatArray) -> BoolArray:
     """Which columns are no linear combination of the columns before them.

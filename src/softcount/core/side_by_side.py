@@ -242,5 +242,6 @@ def _is_free(family: object, prior: Any) -> bool:
 
 def _bytes(block: Block) -> int:
     if isinstance(block, SparseBlock):
-        return int(block.indices.nbytes + (0 if block.data is None else block.data.nbytes))
+        # Counts as the eight bytes they come with, however short they are kept.
+        return int(block.indices.nbytes + (0 if block.data is None else 8 * block.data.size))
     return int(block.codes.nbytes if isinstance(block, CodesBlock) else block.values.nbytes)

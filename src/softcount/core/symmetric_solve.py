@@ -68,10 +68,6 @@ class Factor:
         full[np.ix_(kept, kept)] = root.T @ root
         return full
 
-    def log_determinant(self) -> float:
-        """Log-determinant of the system of the kept columns."""
-        return float(2.0 * (np.log(np.diag(self.lower)).sum() - np.log(self.scale).sum()))
-
     def _back_substitute(self, right: FloatArray) -> FloatArray:
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
         if right.size == 0:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import GLM_FAMILIES, GLM_LINKS, data_options, output_options, tab, with_options
+from softcount.cli.options import GLM_FAMILIES, GLM_LINKS, data_options, opener, output_options, with_options
 from softcount.cli.outcomes import ExitCode
 
 __all__ = ["command"]
@@ -59,14 +59,14 @@ def command(data: str, formula: str, **options: Any) -> int:
     from softcount import GLM
     from softcount.cli import regression
     from softcount.cli.export import check_place
-    from softcount.cli.readers import open_source, read_all
+    from softcount.cli.readers import read_all
     from softcount.cli.wording import command_line, printable
     from softcount.inputs.cells import MISSING_MARKS
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     if options["model"] is not None:
         check_place(options["model"], [data])
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     with console.progress(f"reading {data}") as progress:
         table = read_all(source, progress.read)
     named = {

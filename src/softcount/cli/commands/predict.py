@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, tab
+from softcount.cli.options import data_options, opener
 from softcount.cli.outcomes import DataError, ExitCode
 
 __all__ = ["command"]
@@ -35,7 +35,6 @@ def command(model: str, data: str, **options: Any) -> int:
     from softcount.cli.answers import answerer, beside
     from softcount.cli.export import atomic_output, check_place, output_format, table_writer
     from softcount.cli.models import load_model
-    from softcount.cli.readers import open_source
 
     console = Console(quiet=options["quiet"])
     output = options["output"]
@@ -44,7 +43,7 @@ def command(model: str, data: str, **options: Any) -> int:
     estimator = load_model(model)
     answers_to = answerer(estimator, model, probabilities=options["probabilities"])
     estimator.n_jobs = options["jobs"]
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     n_rows, names = 0, list[str]()
     with console.progress(f"predicting {data}") as progress, atomic_output(output) as file:
         writer = table_writer(file, kind, raw=options["raw"])
