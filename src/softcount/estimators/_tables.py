@@ -153,7 +153,7 @@ def check_finite(estimator: Any, X: NDArray[Any]) -> None:
 
 
 def range_of(X: Any, n_jobs: int | None = 1) -> NumberRange:
-    """What the cells of a table lie between, or the stored entries of a sparse one, in one look of ``n_jobs`` threads."""
+    """What the cells of a table lie between, or the stored entries of a sparse one, seen once by ``n_jobs`` threads."""
     cells = X.data if is_sparse(X) else X.T if X.flags.f_contiguous else X
     if not cells.flags.c_contiguous:
         return _united([number_range(np.ascontiguousarray(row)) for row in cells])
