@@ -46,7 +46,8 @@ def taken(name):
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith(name))
 def batches(path, every):
     names = [f"c{{j}}" for j in range({columns})]
-    for part in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=16384):
+    rows = pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
+    for part in rows.iter_batches(batch_size=16384):
         labels = pyarrow.compute.equal(part.column("y"), "yes").cast("float64").to_numpy()
         X = part.select(names)
         yield (X, numpy.where(numpy.arange(len(part)) % every, numpy.nan, labels)) if every else X
