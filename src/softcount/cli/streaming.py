@@ -76,10 +76,8 @@ def read_streamed(
     paths: Sequence[str],
     settings: TrainSettings,
     progress: Progress,
+    opened: Callable[[str], Source] = open_source,
     *,
-    kind: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
     dask: bool = False,
 ) -> StreamedTable:
     """Go through a table once: its labels, how many rows there are, and some of them.
@@ -90,15 +88,15 @@ def read_streamed(
         One path.
     settings : TrainSettings
     progress : Progress
-    kind, delimiter, encoding : str, optional
-        As for :func:`~softcount.cli.readers.open_source`.
+    opened : callable
+        Opens a path, as :func:`~softcount.cli.readers.open_source`.
     dask : bool
         Whether the workers of the Dask client in use read it.
     """
     if len(paths) != 1 or paths[0] == "-":
         raise UsageError("A table that is read piece by piece is one file or folder, which can be read again.")
     path = paths[0]
-    source = open_source(path, kind, delimiter=delimiter, encoding=encoding)
+    source = opened(path)
     progress.says(f"looking through {path}")
     marks = MISSING_MARKS | set(settings.missing)
     counts: Counter[str] = Counter()

@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_array, validate_data
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
+from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
-from softcount.kernels import NumberRange, number_range
+from softcount.inputs.masked import unmasked
+from softcount.kernels import NumberRange, csr_repeats, number_range
 
 __all__ = [
     "check_counts",
@@ -28,6 +30,7 @@ __all__ = [
     "range_of",
     "read_codes",
     "read_numbers",
+    "refuse_repeated_names",
     "sparse_block",
     "with_place",
     "without_duplicates",
@@ -74,11 +77,15 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             ensure_all_finite="allow-nan" if check_finite else False,
         )
 
+    if take_plain(estimator, X, reset=reset, kinds=NUMBERS, check_finite=check_finite):
+        return X
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         plain = None if reset else _known_columns(estimator, X, check_finite=check_finite)
         if plain is not None:
             return plain
         X = X.to_pandas()
+    X = unmasked(X)
+    refuse_repeated_names(X)
     _refuse_texts(X, type(estimator).__name__)
     try:
         checked = check(X)
@@ -109,6 +116,14 @@ def _known_columns(estimator: Any, X: Any, *, check_finite: bool) -> NDArray[Any
     seen = range_of(cells)
     # A data frame says better which cell is infinite.
     return cells if seen.least > -np.inf and seen.greatest < np.inf else None
+
+
+def refuse_repeated_names(X: Any) -> None:
+    """Refuse a data frame two of whose columns have one name; only those of pandas can."""
+    names: Any = getattr(X, "columns", None)
+    if not getattr(names, "is_unique", True):
+        twice = sorted({str(name) for name in names[names.duplicated()]})
+        raise InputError(f"The column names {twice} occur more than once in X. Rename the columns.")
 
 
 def _refuse_texts(X: Any, name: str) -> None:
@@ -238,8 +253,8 @@ def sparse_block(X: Any, *, binary: bool = False, has_missing: bool | None = Non
 
 
 def without_duplicates(X: Any) -> Any:
-    """A CSR matrix in which no cell is stored twice."""
-    if X.has_canonical_format:
+    """A CSR matrix in which no cell is stored twice; the one given where that holds, in whatever order it is stored."""
+    if X.has_canonical_format or not csr_repeats(X.indptr, X.indices, X.shape[1]):
         return X
     X = X.copy()
     X.sum_duplicates()
@@ -250,8 +265,10 @@ def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
     """Refuse values whose squares leave the range of floating point."""
     if X.dtype.kind != "f" or X.dtype.itemsize <= 4 or X.size == 0:
         return
-    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN.
-    largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
+    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN, but take longer.
+    largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+    if np.isnan(largest).any():
+        largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
     wrong = (largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])

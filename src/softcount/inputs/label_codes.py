@@ -23,8 +23,10 @@ def narrow_range(values: NDArray[Any]) -> tuple[int, int] | None:
 
 def narrow_unique(values: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The distinct values, sorted, and the position of each label among them."""
-    shifted = (values - values.dtype.type(low)).astype(np.intp, copy=False)
+    # Narrow types would wrap around, and large numbers without a sign fit no other type.
+    wide = values if values.dtype.kind == "u" else values.astype(np.int64, copy=False)
+    shifted = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
     found = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
     position = np.zeros(high - low + 1, dtype=np.int32)
     position[found] = np.arange(found.size, dtype=np.int32)
-    return (found + low).astype(values.dtype), position[shifted]
+    return (found.astype(wide.dtype) + wide.dtype.type(low)).astype(values.dtype), position[shifted]

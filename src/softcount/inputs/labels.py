@@ -26,6 +26,7 @@ from softcount.inputs.label_values import (
     natural_type,
     warn_of_written_missing,
 )
+from softcount.inputs.masked import unmasked_labels
 
 __all__ = ["Labels", "read_classes", "read_labels"]
 
@@ -159,6 +160,7 @@ def read_labels(
                 "label is missing), or say how many classes to find with n_classes= or classes=."
             )
         y = np.full(n_rows, np.nan)
+    y = unmasked_labels(y)
     if is_label_matrix(y):
         fixed = soft_labels == "responsibility"
         matrix, names = read_label_matrix(y, n_rows, asked_for, size, sums_to_one=fixed)

@@ -12,10 +12,10 @@ from softcount.cli.options import (
     checkpoint_options,
     checkpointed,
     data_options,
+    opener,
     output_options,
     read_roles,
     role_options,
-    tab,
     with_options,
 )
 from softcount.cli.outcomes import ExitCode, UsageError
@@ -68,7 +68,7 @@ def command(data: str, **options: Any) -> int:
     texts take no part.
     """
     from softcount.cli import clustering
-    from softcount.cli.readers import open_source, read_all
+    from softcount.cli.readers import read_all
     from softcount.estimators.table.groups import TreatedTable
     from softcount.inputs.cells import MISSING_MARKS
 
@@ -85,7 +85,7 @@ def command(data: str, **options: Any) -> int:
         options["seed"],
         options["jobs"],
     )
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     with console.progress(f"reading {data}") as progress:
         table = read_all(source, progress.read)
     marks = sorted(MISSING_MARKS | set(options["missing"]))

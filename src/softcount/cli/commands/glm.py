@@ -13,8 +13,8 @@ from softcount.cli.options import (
     checkpoint_options,
     checkpointed,
     data_options,
+    opener,
     output_options,
-    tab,
     with_options,
 )
 from softcount.cli.outcomes import ExitCode
@@ -69,7 +69,7 @@ def command(data: str, formula: str, **options: Any) -> int:
     from softcount import GLM
     from softcount.cli import regression
     from softcount.cli.export import check_place
-    from softcount.cli.readers import open_source, read_all
+    from softcount.cli.readers import read_all
     from softcount.cli.wording import command_line, printable
     from softcount.inputs.cells import MISSING_MARKS
 
@@ -77,7 +77,7 @@ def command(data: str, formula: str, **options: Any) -> int:
     kept = checkpointed(options)
     if options["model"] is not None:
         check_place(options["model"], [data])
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     with console.progress(f"reading {data}") as progress:
         table = read_all(source, progress.read)
     named = {

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import dask_option, data_options, tab
+from softcount.cli.options import dask_option, data_options, opener
 from softcount.cli.outcomes import DataError, ExitCode
 
 __all__ = ["command"]
@@ -37,7 +37,6 @@ def command(model: str, data: str, **options: Any) -> int:
     from softcount.cli.answers import answerer, written_rows
     from softcount.cli.export import atomic_output, check_place, output_format, table_writer
     from softcount.cli.models import load_model
-    from softcount.cli.readers import open_source
     from softcount.cli.streaming import on_dask, worked_out
 
     console = Console(quiet=options["quiet"])
@@ -49,7 +48,7 @@ def command(model: str, data: str, **options: Any) -> int:
     how = {"probabilities": options["probabilities"], "only_answers": options["only_answers"]}
     # The workers of a cluster are the threads.
     estimator.n_jobs = options["jobs"] if options["dask"] is None else 1
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     n_rows, names = 0, list[str]()
     with (
         on_dask(options["dask"]),

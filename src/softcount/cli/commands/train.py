@@ -17,10 +17,10 @@ from softcount.cli.options import (
     dask_option,
     data_options,
     match_columns,
+    opener,
     output_options,
     read_roles,
     role_options,
-    tab,
     with_options,
 )
 from softcount.cli.outcomes import ExitCode, UsageError
@@ -133,15 +133,10 @@ def _read(
     from softcount.cli.streaming import in_pieces, read_streamed
     from softcount.cli.training import read_labeled
 
-    how: dict[str, Any] = {
-        "kind": options["kind"],
-        "delimiter": tab(options["delimiter"]),
-        "encoding": options["encoding"],
-    }
     with console.progress("reading") as progress:
         if options["dask"] is None and not in_pieces(data, options["in_pieces"]):
-            return read_labeled(data, settings, progress, **how), None
-        streamed = read_streamed(data, settings, progress, dask=options["dask"] is not None, **how)
+            return read_labeled(data, settings, progress, opener(options)), None
+        streamed = read_streamed(data, settings, progress, opener(options), dask=options["dask"] is not None)
         return streamed.some, streamed
 
 

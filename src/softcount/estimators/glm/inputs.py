@@ -19,6 +19,7 @@ from softcount.core.glm.inference import COVARIANCES
 from softcount.core.glm.links import Link
 from softcount.core.normal_equations import Design
 from softcount.estimators._linear_table import check_columns, check_finite, check_size, what_it_is
+from softcount.inputs.masked import unmasked
 from softcount.inputs.weights import read_weights
 
 __all__ = [
@@ -39,7 +40,7 @@ def read_target(family: GLMFamily, y: Any, n_rows: int) -> tuple[FloatArray, Flo
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     try:
-        values = np.asarray(y, dtype=np.float64)
+        values = np.asarray(unmasked(y), dtype=np.float64)
     except (TypeError, ValueError) as error:
         way_out = " For classes by name use LogisticRegression, or give 0 and 1." if family.name == "binomial" else ""
         raise InputError(f"y cannot be read as numbers: {error}. This model needs a numeric target.{way_out}") from None
@@ -172,7 +173,7 @@ def _read_vector(name: str, value: Any, n_rows: int) -> FloatArray | None:
     if value is None:
         return None
     try:
-        vector = np.asarray(value, dtype=np.float64)
+        vector = np.asarray(unmasked(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} cannot be read as numbers: {error}.") from None
     if vector.ndim == 0:

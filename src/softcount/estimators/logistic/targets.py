@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.inputs.label_codes import narrow_range, narrow_unique
 from softcount.inputs.labels import Labels, read_labels
+from softcount.inputs.masked import unmasked_labels
 
 __all__ = ["Targets", "fitted_generative", "read_targets", "with_class_weight", "without_empty_classes"]
-
-#: Whole-number labels spanning no more than this are counted rather than sorted.
-WIDEST_SPAN = 4096
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ def read_targets(
 
     ``X`` is the user's own: only the generative model looks at it.
     """
+    y = unmasked_labels(y)
     quick = None if classes is not None or not _is_nan(missing_label) else _counted(y, n_rows)
     if quick is not None:
         return quick
@@ -166,16 +166,14 @@ def with_class_weight(
 
 def _counted(y: Any, n_rows: int) -> Targets | None:
     """Whole-number labels without sorting them, where they span little."""
-    if not isinstance(y, np.ndarray) or y.shape != (n_rows,) or y.dtype.kind not in "biu" or n_rows == 0:
+    if not isinstance(y, np.ndarray) or y.shape != (n_rows,):
         return None
-    low, high = int(y.min()), int(y.max())
-    if high - low >= WIDEST_SPAN:
+    numbers = y.view(np.uint8) if y.dtype.kind == "b" else y
+    span = narrow_range(numbers)
+    if span is None:
         return None
-    shifted = y.astype(np.int64) - low
-    present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
-    codes = np.zeros(high - low + 1, dtype=np.int32)
-    codes[present] = np.arange(present.size)
-    return Targets((present + low).astype(y.dtype), codes[shifted])
+    found, codes = narrow_unique(numbers, *span)
+    return Targets(found.astype(y.dtype), codes)
 
 
 def _probabilities(labels: Labels) -> FloatArray:
