@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
 from softcount.core.conveyor import Conveyor
@@ -110,10 +109,11 @@ def tally_segment(
 
 def merge_in_order(parts: Iterable[C], size: int) -> C:
     """The next ``size`` parts, merged one after the other; nobody else needs them."""
-    taken = islice(parts, size)
-    total = next(taken)
-    for part in taken:
-        total = _absorbed(total, part)
+    rest = iter(parts)
+    total = next(rest)
+    for _ in range(size - 1):
+        # A part is given up before the next one is made, for no name keeps it.
+        total = _absorbed(total, next(rest))
     return total
 
 

@@ -17,7 +17,7 @@ from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
 from softcount.inputs.masked import unmasked
-from softcount.kernels import NumberRange, number_range
+from softcount.kernels import NumberRange, csr_repeats, number_range
 
 __all__ = [
     "check_counts",
@@ -253,8 +253,8 @@ def sparse_block(X: Any, *, binary: bool = False, has_missing: bool | None = Non
 
 
 def without_duplicates(X: Any) -> Any:
-    """A CSR matrix in which no cell is stored twice."""
-    if X.has_canonical_format:
+    """A CSR matrix in which no cell is stored twice; the one given where that holds, in whatever order it is stored."""
+    if X.has_canonical_format or not csr_repeats(X.indptr, X.indices, X.shape[1]):
         return X
     X = X.copy()
     X.sum_duplicates()

@@ -18,6 +18,7 @@ def csr_class_counts(
     out: FloatArray,
     /,
 ) -> None: ...
+def csr_repeats(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, mark: NumberArray, /) -> bool: ...
 def csr_word_index(
     indptr: IndexArray,
     indices: IndexArray,

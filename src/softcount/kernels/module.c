@@ -71,6 +71,7 @@ static PyMethodDef functions[] = {
     FAST("csr_scores", wrap_csr_scores),
     FAST("csr_accumulate", wrap_csr_accumulate),
     FAST("csr_class_counts", wrap_csr_class_counts),
+    FAST("csr_repeats", wrap_csr_repeats),
     FAST("csr_word_index", wrap_word_index),
     FAST("csr_accumulate_words", wrap_words_accumulate),
     FAST("codes_scores", wrap_codes_scores),

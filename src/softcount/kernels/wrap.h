@@ -9,6 +9,7 @@
 WRAPPER(wrap_csr_scores);
 WRAPPER(wrap_csr_accumulate);
 WRAPPER(wrap_csr_class_counts);
+WRAPPER(wrap_csr_repeats);
 WRAPPER(wrap_word_index);
 WRAPPER(wrap_words_accumulate);
 WRAPPER(wrap_codes_scores);
