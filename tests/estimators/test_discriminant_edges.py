@@ -278,3 +278,13 @@ def test_with_holes_the_order_of_the_classes_does_not_matter_where_all_shrink_fu
         turned = GaussianDiscriminant(**settings).fit(X, (y + shift) % 3, sample_weight=weight)
         order = (np.arange(3) + shift) % 3
         np.testing.assert_allclose(turned.predict_proba(X)[:, order], model.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_what_unlabeled_rows_are_worth_is_judged_under_every_covariance(kind, unbiased):
+    X, y = problem(90)
+    known = np.where(np.arange(90) < 40, y.astype(float), np.nan)
+    model = GaussianDiscriminant(covariance=kind, unbiased=unbiased).fit(X, known)
+    assert model.unlabeled_verdict_.n_unlabeled == 50
+    assert model.score(X[40:], y[40:]) > 0.6

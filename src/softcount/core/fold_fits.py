@@ -24,7 +24,7 @@ from softcount.core.learn import has_closed_form
 from softcount.core.mixture import MixtureParams
 from softcount.core.side_by_side import UNNOTICED_BYTES, affordable_runs, run_bytes, runs_at_once
 
-__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "CrossFit", "cross_fit", "fold_passes"]
+__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "N_FOLDS", "CrossFit", "cross_fit", "fold_passes"]
 
 N_FOLDS = 5
 N_REPEATS = 2
@@ -130,7 +130,8 @@ class CrossFit:
         candidates = self.candidates
         if not self.deals or FULL not in self.names or not has_closed_form(candidates.informed, candidates.told):
             return 1
-        return runs_at_once(candidates.informed, candidates.rows, N_FOLDS)
+        # The priors differ: what is told of the columns may take the place of one per class.
+        return min(runs_at_once(model, candidates.rows, N_FOLDS) for model in (candidates.plain, candidates.informed))
 
     def _groups(self, parts: list[IntArray]) -> Iterator[tuple[int, FoldGroup]]:
         """The folds of a deal in groups, each with the number of its first fold."""

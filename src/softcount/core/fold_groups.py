@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial, reduce
-from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +21,7 @@ from softcount.core.crossfit import finite_log_posterior
 from softcount.core.iterate import Stopping
 from softcount.core.journal import Journal
 from softcount.core.learn import Plan, from_counts
-from softcount.core.mixture import MixtureParams
+from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.side_by_side import LeftOut, SideBySide, counts_of, joined_counts
 from softcount.inputs.labels import Labels
 
@@ -88,10 +87,13 @@ class OneFold:
             fit = candidates.fit(name, plan, held).fit
             if fit.interrupted:
                 raise KeyboardInterrupt
-            scores[name] = candidates.log_posterior(fit.params, blocks)
-            if name == MARGINALS:
-                self.params = fit.params
+            params = fit.params
+            # Its counts are not needed any more.
             del fit
+            scores[name] = candidates.log_posterior(params, blocks)
+            if name == MARGINALS:
+                self.params = _row_by_row(candidates.informed, params)
+            del params
         return scores
 
     def go_on(self, n_passes: int, journal: Journal) -> None:
@@ -165,16 +167,16 @@ class FoldsTogether:
     def _closed_forms(self, name: str) -> MixtureParams:
         """A candidate's parameters in each fold, side by side."""
         model, told = self.candidates.setting(name)
-        by_fold = self._counts_by_fold(model, told)
+        # Kernels read tables row by row, and what is solved for lies in memory as the counts do.
+        counts = joined_counts([self._counts_by_fold(model, told)])
         wide = SideBySide.of(model, len(self.held), LeftOut.of(()))
         if any(family.needs_anchor(prior) for family, prior in zip(model.families, model.priors, strict=True)):
             # The prior takes its place from the counts, in every fold from its own.
-            return wide.joined([from_counts(model, counts)[1] for counts in by_fold])
-        joined = joined_counts(by_fold)
-        by_fold.clear()
-        return wide.solve(joined)
+            own = np.arange(wide.n_components).reshape(wide.n_runs, model.n_classes)
+            return wide.joined([from_counts(model, counts_of(counts, classes))[1] for classes in own])
+        return wide.solve(counts)
 
-    def _counts_by_fold(self, model: Any, told: Any) -> list[Counts]:
+    def _counts_by_fold(self, model: Any, told: Any) -> Counts:
         """Counts of the labeled rows that each fold learns from: those of all parts of the rows but its own."""
         size, n_parts = model.n_classes, len(self.held) + 1
         every = np.arange(size * n_parts)
@@ -183,9 +185,10 @@ class FoldsTogether:
         counts = self.candidates.executor.reduce(
             parted.tally_known, _parted(told, place, size, n_parts), counts_bytes=parted.counts_bytes()
         )
-        parts = [counts_of(counts, every[first : first + size]) for first in range(0, every.size, size)]
-        del counts
-        return [reduce(add, parts[:own] + parts[own + 1 :]) for own in range(1, n_parts)]
+        # For all folds together: the first part after each fold's own, then the second after it, and so on.
+        parts = every.reshape(n_parts, size)
+        others = (np.arange(1, n_parts) + np.arange(1, n_parts)[:, None]) % n_parts
+        return reduce(Counts.absorb, (counts_of(counts, parts[part].ravel()) for part in others))
 
     def _scores(self, params: MixtureParams) -> FloatArray:
         """Log-posteriors of the rows held out, each under the model of its own fold."""
@@ -201,6 +204,12 @@ class FoldsTogether:
             joint = joint.reshape(own.size, n_runs, model.n_classes)[np.arange(own.size), own]
             found[few] = finite_log_posterior(joint, log_prior[own])
         return found
+
+
+def _row_by_row(model: MixtureModel, params: MixtureParams) -> MixtureParams:
+    """The same parameters as kernels read them: tables that lie otherwise would be there twice while EM runs."""
+    blocks = tuple({name: np.ascontiguousarray(array) for name, array in block.items()} for block in params.blocks)
+    return model.make_params(params.log_weights, blocks)
 
 
 def _parted(told: Any, place: LeftOut, n_classes: int, n_parts: int) -> Any:

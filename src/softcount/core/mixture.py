@@ -31,9 +31,11 @@ from softcount.families.rowwise import fill_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
-__all__ = ["MixtureModel", "MixtureParams", "pooled_counts", "table_bytes"]
+__all__ = ["MixtureModel", "MixtureParams", "pooled_counts"]
 
 CLASSES = "classes"
+#: Counts this large have parameters whose scorers are worth making twice.
+BARE_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,12 @@ class MixtureModel:
         return self.make_params(proposal.log_weights, tuple(blocks))
 
     def prepared(self, params: MixtureParams) -> MixtureParams:
-        """Parameters as they come from a checkpoint, with their scorers."""
-        return self.make_params(params.log_weights, params.blocks)
+        """The parameters with their scorers."""
+        return params if params.scorers else self.make_params(params.log_weights, params.blocks)
+
+    def bare(self, params: MixtureParams) -> MixtureParams:
+        """The parameters without their scorers, where these are large: a scorer may hold a table of its own."""
+        return params if self.table_bytes < BARE_BYTES else replace(params, scorers=())
 
     # ---- one pass over some rows
     def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
@@ -380,15 +386,3 @@ def _penalty_rows(penalty: FloatArray, block: Any) -> FloatArray:
     if not block.has_missing:
         return np.asarray(penalty.sum(axis=0))
     return np.asarray((~block.missing).astype(np.float64) @ penalty)
-
-
-def table_bytes(families: Sequence[ColumnFamily | Membership], blocks: Sequence[Any], n_components: int) -> int:
-    """About how many bytes one set of counts takes, which bounds how many are kept alive at a time."""
-    rows = 0
-    for family, block in zip(families, blocks, strict=True):
-        offsets = getattr(family, "offsets", None)
-        if offsets is not None and len(offsets) > 1:
-            rows += int(offsets[-1])
-        else:
-            rows += block.n_columns * (block.n_columns if not family.counts_incomplete_rows else 1)
-    return 8 * rows * n_components

@@ -15,9 +15,9 @@ import numpy as np
 
 from softcount import kernels
 from softcount._types import FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks, Rows
+from softcount.core.chunks import Chunk, Chunks, Rows, table_bytes
 from softcount.core.counts import Counts
-from softcount.core.mixture import MixtureModel, MixtureParams, table_bytes
+from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.categorical import Categorical
 from softcount.families.gaussian import Gaussian
@@ -242,5 +242,6 @@ def _is_free(family: object, prior: Any) -> bool:
 
 def _bytes(block: Block) -> int:
     if isinstance(block, SparseBlock):
-        return int(block.indices.nbytes + (0 if block.data is None else block.data.nbytes))
+        # Counts as the eight bytes they come with, however short they are kept.
+        return int(block.indices.nbytes + (0 if block.data is None else 8 * block.data.size))
     return int(block.codes.nbytes if isinstance(block, CodesBlock) else block.values.nbytes)

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_array, validate_data
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
 from softcount.core.execute import resolve_n_jobs
+from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
 from softcount.inputs.masked import unmasked
-from softcount.kernels import NumberRange, number_range
+from softcount.kernels import NumberRange, csr_repeats, number_range
 
 __all__ = [
     "check_counts",
@@ -80,6 +81,8 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             ensure_all_finite="allow-nan" if check_finite else False,
         )
 
+    if take_plain(estimator, X, reset=reset, kinds=NUMBERS, check_finite=check_finite):
+        return X
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         plain = None if reset else _known_columns(estimator, X, check_finite=check_finite)
         if plain is not None:
@@ -267,8 +270,8 @@ def sparse_block(X: Any, *, binary: bool = False, has_missing: bool | None = Non
 
 
 def without_duplicates(X: Any) -> Any:
-    """A CSR matrix in which no cell is stored twice."""
-    if X.has_canonical_format:
+    """A CSR matrix in which no cell is stored twice; the one given where that holds, in whatever order it is stored."""
+    if X.has_canonical_format or not csr_repeats(X.indptr, X.indices, X.shape[1]):
         return X
     X = X.copy()
     X.sum_duplicates()
@@ -279,8 +282,10 @@ def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
     """Refuse values whose squares leave the range of floating point."""
     if X.dtype.kind != "f" or X.dtype.itemsize <= 4 or X.size == 0:
         return
-    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN.
-    largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
+    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN, but take longer.
+    largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+    if np.isnan(largest).any():
+        largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
     wrong = (largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log1p
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, inner, prepend_size
@@ -38,7 +37,7 @@ class Bernoulli(LinearFamily):
         """Parameters from the probability of a one."""
         prob = np.asarray(prob, dtype=np.float64)
         with np.errstate(divide="ignore"):
-            return {"log_prob": np.log(prob), "log_not": log1p(-prob)}
+            return {"log_prob": np.log(prob), "log_not": np.log1p(-prob)}
 
     def natural(self, params: Params) -> FloatArray:
         r""":math:`\eta = \log\theta - \log(1-\theta)`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy import special
 
 from softcount._types import CodesArray, FloatArray
 from softcount.families._base import Params, inner, prepend_size
@@ -68,7 +68,7 @@ class Multinomial(LinearFamily):
         r"""The logarithm of the multinomial coefficient."""
         x = np.asarray(x, dtype=np.float64)
         counts = np.where(self.in_support(x) & ~np.isnan(x), x, 0.0)
-        inside = gammaln(counts.sum(axis=-1) + 1.0) - gammaln(counts + 1.0).sum(axis=-1)
+        inside = special.gammaln(counts.sum(axis=-1) + 1.0) - special.gammaln(counts + 1.0).sum(axis=-1)
         return np.asarray(np.where(self.in_support(x).all(axis=-1), inside, -np.inf))
 
     def mean_stats(self, params: Params, n_trials: ArrayLike = 1.0) -> FloatArray:

@@ -29,6 +29,7 @@ __all__ = [
     "csr_accumulate",
     "csr_accumulate_words",
     "csr_class_counts",
+    "csr_repeats",
     "csr_scores",
     "csr_word_index",
     "dense_accumulate",
@@ -43,6 +44,7 @@ __all__ = [
     "logistic_score",
     "normalize_rows",
     "number_range",
+    "split_lines",
     "word_counter",
     "word_index_pays",
 ]
@@ -83,6 +85,7 @@ if _backend_name == "native":
         csr_accumulate,
         csr_accumulate_words,
         csr_class_counts,
+        csr_repeats,
         csr_scores,
         csr_word_index,
         dense_accumulate,
@@ -97,7 +100,7 @@ if _backend_name == "native":
         normalize_rows,
         number_range,
     )
-    from softcount.kernels.native_text import learn_words, word_counter
+    from softcount.kernels.native_text import learn_words, split_lines, word_counter
 else:
     from softcount.kernels.fallback import (
         codes_accumulate,
@@ -106,6 +109,7 @@ else:
         csr_accumulate,
         csr_accumulate_words,
         csr_class_counts,
+        csr_repeats,
         csr_scores,
         csr_word_index,
         dense_accumulate,
@@ -120,6 +124,7 @@ else:
         normalize_rows,
         number_range,
     )
+    from softcount.kernels.fallback.lines import split_lines
     from softcount.kernels.fallback.text import learn_words, word_counter
 
     _to_announce = ["the missing extension"]
@@ -144,5 +149,5 @@ else:
 
     if _is_stand_in:
         for _name in __all__:
-            if _name.islower() and _name not in ("backend", "word_index_pays"):
+            if _name.islower() and _name not in ("backend", "split_lines", "word_index_pays"):
                 globals()[_name] = _announcing(globals()[_name])

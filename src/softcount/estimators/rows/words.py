@@ -15,7 +15,6 @@ from softcount.estimators._tables import (
     is_sparse,
     read_numbers,
     sparse_block,
-    without_duplicates,
 )
 from softcount.estimators._word_ids import is_nested, is_ragged, word_ids_to_counts
 from softcount.estimators.distant.surveys import RowsSurvey
@@ -34,9 +33,6 @@ class WordRows(GenerativeEstimator):
         if reads_word_ids:
             X = word_ids_to_counts(X, None if reset else self.n_features_in_)
         X = read_numbers(self, X, reset=reset, check_finite=False)
-        if is_sparse(X):
-            # How often words repeat is asked of the squares of counts.
-            X = without_duplicates(X)
         seen = check_counts(X, self._feature_names, self)
         if reset:
             self._reads_word_ids = reads_word_ids
