@@ -301,3 +301,12 @@ def test_the_divisor_and_full_shrinkage_are_two_things(n_samples):
     np.testing.assert_allclose(unbiased.covariance_, plain.covariance_ * n_samples / (n_samples - 3), rtol=1e-10)
     if n_samples == 30:
         assert (plain.shrinkage_ == 1.0).all()
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_column_that_is_the_class_varies_as_little_as_is_allowed_of_its_variance(unit):
+    X, y = problem(60)
+    told = unit * np.where(y == 1, 3.0, 1.0)
+    model = quietly(GaussianDiscriminant(covariance="diag", min_variance=1e-4), np.column_stack([X, told]), y)
+    np.testing.assert_allclose(model.covariance_[:, -1], 1e-4 * told.var(), rtol=1e-9)
+    assert model.score(np.column_stack([X, told]), y) == 1.0
