@@ -22,6 +22,7 @@ __all__ = [
     "Decorator",
     "checkpoint_options",
     "checkpointed",
+    "dask_option",
     "data_options",
     "match_columns",
     "opener",
@@ -76,6 +77,10 @@ output_options = with_options(
 checkpoint_options = with_options(
     click.option("--checkpoint", metavar="DIR", help="Write there what the fit has come to, every 30 seconds."),
     click.option("--resume", is_flag=True, help="Go on with the fit whose checkpoints are in DIR, to the same bits."),
+)
+
+dask_option = click.option(
+    "--dask", metavar="ADDRESS", help="Let the Dask cluster there read and count; local makes one here."
 )
 
 role_options = with_options(

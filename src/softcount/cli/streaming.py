@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from softcount.estimators.table.streamed import some_rows_of_pieces
 from softcount.inputs.cells import MISSING_MARKS
 from softcount.inputs.raw_table import RawTable
 
-__all__ = ["StreamedTable", "in_pieces", "on_dask", "read_streamed"]
+__all__ = ["StreamedTable", "in_pieces", "on_dask", "read_streamed", "worked_out"]
+
+T = TypeVar("T")
 
 #: Files larger than this share of the machine's memory are read piece by piece: cells take several times their bytes.
 LARGEST_SHARE = 0.1
@@ -118,8 +120,7 @@ def read_streamed(
     labeled = with_labels(some, settings, counts)
     name = labeled.label_name
     if dask:
-        if source.format != "parquet":
-            raise UsageError(f"{path}: --dask reads Parquet files and folders, and this is {source.format}.")
+        check_readable_elsewhere(source)
         from softcount.core.dask_executor import delayed_parts
 
         parts: Any = delayed_parts(_part_with_labels, [(*part, name, sorted(marks)) for part in parquet_parts(path)])
@@ -156,6 +157,44 @@ def _with_its_labels(piece: RawTable, label: str, marks: Collection[str]) -> tup
 def _part_with_labels(path: str, group: int, first: int, label: str, marks: Sequence[str]) -> tuple[RawTable, Any]:
     """A row group of a Parquet file, where a worker reads it."""
     return _with_its_labels(read_part(path, group, first), label, frozenset(marks))
+
+
+def check_readable_elsewhere(source: Source) -> None:
+    """Refuse what the workers of a cluster cannot read part by part."""
+    if source.format != "parquet" or source.path == "-":
+        raise UsageError(f"{source.path}: --dask reads Parquet files and folders, and this is {source.format}.")
+
+
+def worked_out(source: Source, task: Callable[..., T], progress: Progress, *arguments: Any, dask: bool) -> Iterator[T]:
+    """``task(piece, *arguments)`` of every piece of a table, in their order.
+
+    Parameters
+    ----------
+    source : Source
+    task : callable
+    progress : Progress
+    *arguments
+        What the task is given besides.
+    dask : bool
+        Whether the workers of the Dask client in use read the pieces, which then are row groups, and do the task.
+    """
+    if not dask:
+        for piece in source.pieces():
+            yield task(piece, *arguments)
+            progress.read(source.done(), source.size)
+        return
+    check_readable_elsewhere(source)
+    from softcount.core.dask_executor import current_client, in_turn
+
+    parts = parquet_parts(source.path)
+    for number, found in enumerate(in_turn(current_client(), _task_of_part, parts, task, arguments)):
+        yield found
+        progress.read(number + 1, len(parts))
+
+
+def _task_of_part(path: str, group: int, first: int, task: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    """Do a task with a row group of a Parquet file, where a worker reads it."""
+    return task(read_part(path, group, first), *arguments)
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import atexit
 import pickle
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -33,6 +34,7 @@ __all__ = [
     "client_at",
     "current_client",
     "delayed_parts",
+    "in_turn",
     "lazy_rows",
     "made_there",
     "on_partitions",
@@ -45,6 +47,8 @@ R = TypeVar("R")
 BROADCAST_BYTES = 2**18
 #: Counts of a pass that take no more than this stay on the cluster until the next pass has been sent.
 KEPT_BYTES = 2**20
+#: Parts that are begun for every thread before the first is asked for.
+AHEAD = 2
 LOOPBACK = "127.0.0.1"
 
 _own_client: Any = None
@@ -161,6 +165,51 @@ def _packed_result(*given: Any) -> bytes:
 def made_there(client: Any, task: Callable[..., Any], partitions: Sequence[tuple[Any, ...]], *arguments: Any) -> Any:
     """Futures of ``task(*partition, *arguments)``, whose results stay on the cluster."""
     return client.compute(_tasks(task, partitions, arguments), retries=TASK_RETRIES)
+
+
+def in_turn(client: Any, task: Callable[..., R], parts: Iterable[tuple[Any, ...]], *arguments: Any) -> Iterator[R]:
+    """``task(*part, *arguments)`` of part after part, in their order; no more are begun than keep the workers busy.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    task : callable
+    parts : iterable of tuple
+        Small values, such as the name of a file and the place in it.
+    *arguments
+        What every task is given besides.
+    """
+    described = _packed((task, arguments))
+    sent: Any = described
+    if len(described) > BROADCAST_BYTES:
+        sent = persistently(lambda: client.scatter(described, broadcast=True, hash=False), client)
+    begun: deque[tuple[tuple[Any, ...], Any]] = deque()
+
+    def begin(part: tuple[Any, ...]) -> Any:
+        return client.submit(_of_part, sent, list(part), pure=False, retries=TASK_RETRIES)
+
+    def first() -> R:
+        part, future = begun.popleft()
+        futures = [future]
+
+        def run() -> R:
+            found: R = pickle.loads(gathered(client, [futures.pop() if futures else begin(part)])[0])
+            return found
+
+        return persistently(run, client)
+
+    most = AHEAD * max(1, sum(client.nthreads().values()))
+    for part in parts:
+        begun.append((part, begin(part)))
+        if len(begun) >= most:
+            yield first()
+    while begun:
+        yield first()
+
+
+def _of_part(described: bytes, part: list[Any]) -> bytes:
+    task, arguments = pickle.loads(described)
+    return _packed(task(*part, *arguments))
 
 
 def lazy_rows(

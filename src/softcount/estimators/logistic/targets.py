@@ -18,7 +18,7 @@ from softcount.inputs.label_codes import narrow_range, narrow_unique
 from softcount.inputs.labels import Labels, read_labels
 from softcount.inputs.masked import unmasked_labels
 
-__all__ = ["Targets", "read_targets", "with_class_weight", "without_empty_classes"]
+__all__ = ["Targets", "fitted_generative", "read_targets", "with_class_weight", "without_empty_classes"]
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,25 @@ def read_targets(
             "label tells it nothing: leave such rows out, give a row of class probabilities instead, or pass "
             "from_generative= an estimator such as softcount.GaussianNB() whose posterior fills them in."
         )
-    try:
-        check_is_fitted(from_generative)
-        generative = from_generative
-    except NotFittedError:
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        generative = clone(from_generative)
-        if not _is_nan(missing_label) and "missing_label" in generative.get_params(deep=False):
-            generative.set_params(missing_label=missing_label)
-        generative.fit(X, y, **given)
+    generative = fitted_generative(from_generative, X, y, sample_weight, missing_label)
     shares = _probabilities(labels)
     shares[open_rows] = _posterior(generative, X, names, labels)[open_rows]
     return Targets(names, shares)
+
+
+def fitted_generative(generative: Any, X: Any, y: Any, sample_weight: Any, missing_label: Any) -> Any:
+    """The model that fills in labels: the one given, or a copy fitted to all rows; None where there is none."""
+    if generative is None:
+        return None
+    try:
+        check_is_fitted(generative)
+    except NotFittedError:
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        generative = clone(generative)
+        if not _is_nan(missing_label) and "missing_label" in generative.get_params(deep=False):
+            generative.set_params(missing_label=missing_label)
+        generative.fit(X, y, **given)
+    return generative
 
 
 def without_empty_classes(targets: Targets, weight: FloatArray | None, *, were_named: bool) -> Targets:
