@@ -28,7 +28,7 @@ from softcount.core.scratch import row_room
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian
-from softcount.families.rowwise import LONG, add_to_rows, sum_of_rows
+from softcount.families.rowwise import fill_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
@@ -190,17 +190,13 @@ class MixtureModel:
     ) -> FloatArray:
         """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
         scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
-        # Long rows are filled with the log-weights as fast as with zeros.
-        is_long = self.n_components >= LONG
-        np.copyto(scores, params.log_weights if is_long else 0.0)
+        fill_rows(scores, params.log_weights)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:
                 penalty = self.families[b].penalty(params.blocks[b], self.priors[b])
                 if penalty is not None:
                     scores += _penalty_rows(penalty, block)
-        if not is_long:
-            add_to_rows(scores, params.log_weights)
         return scores
 
     def row_weight(self, chunk: Chunk) -> FloatArray | None:

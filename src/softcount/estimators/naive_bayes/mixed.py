@@ -11,7 +11,7 @@ from softcount._errors import InputError
 from softcount.core.counts import Counts
 from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES
-from softcount.estimators._parameters import documented
+from softcount.estimators._parameters import check_number, documented
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.estimators.rows.table import TableRows
 from softcount.families.categorical import Categorical
@@ -40,7 +40,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
     alpha : float, default=1.0
         Pseudo-count of the discrete families; pseudo-rows at the overall mean for others but the Gaussian.
     var_smoothing : float, default=1e-9
-        Variance floor of Gaussian columns, as a share of the largest variance of any of them.
+        Smallest variance of a Gaussian column in any class, as a share of the column's own variance.
     shared_variance : bool, default=False
         One variance per Gaussian column for all classes.
     fit_prior : bool, default=True
@@ -131,12 +131,13 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_unknown()
+        check_number("var_smoothing", self.var_smoothing, 0)
         if np.ndim(self.alpha) or not self.alpha >= 0.0:
             raise InputError(f"alpha is {self.alpha!r}; use one number of 0 or more.")
 
     # ---- the model
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
-        return self._table_priors(MomentPrior(smoothing=self.var_smoothing), groups.size)
+        return self._table_priors(MomentPrior.column_by_column(float(self.var_smoothing)), groups.size)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
         """Add a batch of rows to what was learned so far; new categories are learned as they come."""
