@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from softcount._errors import InputError
 from softcount.core.counts import Counts
 from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES
+from softcount.estimators._columns import SAYS_NOTHING
 from softcount.estimators._parameters import check_number, documented
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.estimators.rows.table import TableRows
@@ -140,12 +142,25 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
         return self._table_priors(MomentPrior.column_by_column(float(self.var_smoothing)), groups.size)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
-        """Add a batch of rows to what was learned so far; new categories are learned as they come."""
+        """Add a batch of rows to what was learned so far; new categories are learned as they come.
+
+        The first batch decides on the families of columns that ``families`` does not name.
+        """
+        is_first = not hasattr(self, "params_")
         self._is_counting = True
         try:
-            return super().partial_fit(X, y, classes, sample_weight, **forgetting)
+            fitted = super().partial_fit(X, y, classes, sample_weight, **forgetting)
         finally:
             self._is_counting = False
+        empty = [plan.name for plan in self._plan_table.columns if plan.reason == SAYS_NOTHING] if is_first else []
+        if empty:
+            warnings.warn(
+                f"NaiveBayes: {', '.join(map(repr, empty))} had no value in the first batch, and so was taken for "
+                "numbers. Say by families= what it is, or begin with a batch that shows it.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return fitted
 
     def _widened(self, before: Counts) -> Counts:
         """Earlier counts with room for categories first seen in this batch."""
