@@ -23,7 +23,7 @@ __all__ = ["CountedAtOnce", "counted_at_once"]
 
 #: The product of so many cells' probabilities stays far from underflow.
 MOST_COLUMNS = 64
-#: Tables of all levels are made ready for every chunk: with more of them than this that would take longer than the rows.
+#: Tables of all levels are made ready for every chunk: with more of them that would take longer than the rows.
 MOST_LEVELS = 2048
 
 
@@ -64,9 +64,7 @@ def counted_at_once(
     count, class_weight, log_likelihood = np.zeros(table.shape), np.zeros(table.shape[1]), np.zeros(n_runs)
     for chunk in lane:
         codes: Any = chunk.blocks[0]
-        kernels.codes_pass(
-            codes.codes, offsets, table, log_weights, chunk.weight, count, class_weight, log_likelihood
-        )
+        kernels.codes_pass(codes.codes, offsets, table, log_weights, chunk.weight, count, class_weight, log_likelihood)
     return CountedAtOnce(class_weight, Sums({"count": count}), log_likelihood), ()
 
 
@@ -75,4 +73,4 @@ def _fits(families: Sequence[Any]) -> bool:
     if len(families) != 1 or not isinstance(families[0], Categorical):
         return False
     offsets = families[0].offsets
-    return offsets.shape[0] - 1 <= MOST_COLUMNS and offsets[-1] <= MOST_LEVELS
+    return len(offsets) - 1 <= MOST_COLUMNS and int(offsets[-1]) <= MOST_LEVELS

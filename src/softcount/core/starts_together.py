@@ -1,9 +1,9 @@
 """The loop for several starts at once, where an iteration of one is so short that what surrounds it costs most.
 
-The parameters of all runs stand side by side, as those of one wide model: one solve gives them all, and categorical rows
-are counted for all of them by one kernel; of other families each run's rows are counted as they are when it goes alone.
-Everything else is a run's own: its objective, its history, its leaps, and when it stops; from then on the others go on
-without it. Each run gives what :func:`~softcount.core.iterate.iterate` would give, to the same bits.
+The parameters of all runs stand side by side, as those of one wide model: one solve gives them all, and one kernel
+counts categorical rows for all of them. Rows of other families are counted for each run as they are when it goes alone.
+All else is a run's own: its objective, its history, its leaps, and when it stops; from then on the others go on without
+it. Each run gives what :func:`~softcount.core.iterate.iterate` would give, to the same bits.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ MOST_COMPONENTS = 160
 ENOUGH_COMPONENTS = 64
 #: Cells times components of one run, above which its own arithmetic costs more than what surrounds it.
 MOST_CELLS = 2**20
+
 
 def starts_together(model: MixtureModel, rows: Rows, n_starts: int) -> int:
     """How many starts go side by side, whatever the number of threads; one where each has to be alone."""
@@ -172,6 +173,16 @@ class _Wide(SideBySide):
         """Parameters of all runs; no scorers, for those are each run's own."""
         return MixtureParams(log_weights, blocks)
 
+    def solve(self, counts: Counts, previous: MixtureParams | None = None) -> MixtureParams:
+        """The parameters of all runs; run by run where a class without any weight takes them from the others."""
+        moments = [part for part in counts.parts.values() if isinstance(part, Moments)]
+        if all((part.weight > 0.0).all() for part in moments):
+            return super().solve(counts, previous)
+        alone = self.alone
+        assert alone is not None
+        owns = (slice(first, first + self.n_classes) for first in range(0, self.n_components, self.n_classes))
+        return self.joined([alone.solve(Counts(_parts_of(counts, own))) for own in owns])
+
     def tally(self, params: MixtureParams, chunks: Iterable[Chunk]) -> Counts:
         """Expected counts of the rows in all runs, and each run's log-likelihood."""
         at_once, lane = counted_at_once(self.families, params, chunks, self.n_runs)
@@ -182,7 +193,8 @@ class _Wide(SideBySide):
         assert alone is not None
         counts = [alone.tally(alone.prepared(own), kept) for own in self.parted(params)]
         objectives = np.array([each.objective for each in counts])
-        return Counts({name: _side_by_side([each.parts[name] for each in counts]) for name in counts[0].parts}, objectives)
+        parts = {name: _side_by_side([each.parts[name] for each in counts]) for name in counts[0].parts}
+        return Counts(parts, objectives)
 
 
 # ---- the columns of a run in wide tables
@@ -211,13 +223,12 @@ class _Share(Counts):
         return MixtureParams(self.wide_params.log_weights[own], blocks)
 
     @cached_property
-    def parts(self) -> Mapping[str, Statistics]:  # type: ignore[override]  # read only, as all of it
+    def parts(self) -> Mapping[str, Statistics]:
         """The counts by part, as views."""
-        own = self.own
-        return {name: _columns(part, own) for name, part in self.wide_counts.parts.items()}
+        return _parts_of(self.wide_counts, self.own)
 
     @cached_property
-    def objective(self) -> float:  # type: ignore[override]
+    def objective(self) -> float:
         """The log-likelihood."""
         objectives: Any = self.wide_counts.objective
         return float(objectives[self.place])
@@ -270,6 +281,10 @@ def _owned(part: Statistics) -> Statistics:
         return Moments(**arrays)
     assert isinstance(part, Sums)
     return Sums(arrays, part.signed)
+
+
+def _parts_of(counts: Counts, own: slice) -> dict[str, Statistics]:
+    return {name: _columns(part, own) for name, part in counts.parts.items()}
 
 
 def _columns(part: Statistics, own: slice) -> Statistics:

@@ -35,8 +35,10 @@ def add_to_rows(table: FloatArray, row: FloatArray) -> None:
     if n_columns >= LONG or whole == 0 or not table.flags.c_contiguous:
         table += row
         return
+    together = np.empty((TOGETHER, n_columns))
+    together[:] = row
     long = table[:whole].reshape(-1, TOGETHER * n_columns)
-    long += np.tile(row, TOGETHER)
+    long += together.ravel()
     table[whole:] += row
 
 
