@@ -12,16 +12,17 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.measuring import Outcome, Setting
+from benchmarks.pages import SECTIONS, TIMES, page_of, readme_with, sections_of
 from benchmarks.reporting import (
     HEAD,
     LIMIT_HEAD,
     MEMORY_HEAD,
     limit_rows,
-    markdown_page,
     markdown_table,
     memory_rows,
     notes,
@@ -32,6 +33,7 @@ from benchmarks.results import FOLDER, REPOSITORY, Measured, describe_machine
 from benchmarks.workloads import WORKLOADS, chosen
 
 PAGE = REPOSITORY / "docs" / "explanation" / "performance-measured.md"
+README = REPOSITORY / "README.md"
 QUICK = 0.05
 
 
@@ -103,6 +105,19 @@ def scaling_table(folder: Path) -> str:
     return markdown_table(SCALING_HEAD, rows) if rows else ""
 
 
+def _update_documentation(everything: list[Measured], sections: dict[str, str], wanted: Sequence[str]) -> None:
+    """Write the sections wanted that there are results for; the README's table with the times."""
+    chosen_ones = {name: text for name, text in sections.items() if name in wanted}
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    PAGE.write_text(page_of(chosen_ones, before), encoding="utf-8")
+    print(f"{PAGE.name}: {', '.join(chosen_ones) or 'nothing'} anew, the rest as it was")
+    if TIMES in wanted:
+        old = README.read_text(encoding="utf-8")
+        new = readme_with(old, everything)
+        README.write_text(new, encoding="utf-8")
+        print(f"{README.name}: {'as it was' if new == old else 'table of times anew'}")
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
@@ -116,7 +131,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only-memory", action="store_true", help="measure memory alone, beside times in the folder")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results are written")
     parser.add_argument("--only-report", action="store_true", help="measure nothing, show what lies in the folder")
-    parser.add_argument("--update-docs", action="store_true", help=f"write {PAGE.relative_to(REPOSITORY)} as well")
+    parser.add_argument("--update-docs", action="store_true", help=f"write {PAGE.name} and the README")
+    parser.add_argument(
+        "--section", action="append", choices=SECTIONS, help="only this section of the documentation; may be repeated"
+    )
     return parser.parse_args(arguments)
 
 
@@ -146,14 +164,13 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.only_report:
         for measured in everything:
             show(measured)
-    command = "make bench ARGS=--update-docs" if asked.update_docs else "make bench"
-    page = markdown_page(everything, command, scaling_table(asked.folder))
-    (asked.folder / "table.md").write_text(page, encoding="utf-8")
+    sections = sections_of(everything, scaling_table(asked.folder))
+    (asked.folder / "table.md").write_text(page_of(sections), encoding="utf-8")
     (asked.folder / "all.json").write_text(
         json.dumps([asdict(measured) for measured in everything], indent=1) + "\n", encoding="utf-8"
     )
     if asked.update_docs:
-        PAGE.write_text(page, encoding="utf-8")
+        _update_documentation(everything, sections, asked.section or SECTIONS)
     print(f"\n{time.perf_counter() - began:.0f} s; results are in {asked.folder}")
     return int(failed)
 

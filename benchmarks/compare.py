@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from benchmarks.measuring import Setting
 from benchmarks.reporting import Row, duration, plain_table
 from benchmarks.results import FOLDER, REPOSITORY
+from benchmarks.serving import NothingToCompare, Worker, last_line
 from benchmarks.workloads import chosen
 
 #: A tenth longer is slower.
@@ -36,10 +34,6 @@ HEAD: Row = ("workload", "before", "now", "now / before", "verdict")
 BUILDS = REPOSITORY / "build" / "revisions"
 #: What it takes to build the package.
 SOURCES = ("src", "setup.py", "pyproject.toml", "README.md", "LICENSE")
-
-
-class NothingToCompare(Exception):  # noqa: N818  (says what happened; the caller decides what it means)
-    """The other revision cannot be taken, built or started."""
 
 
 @dataclass
@@ -107,48 +101,9 @@ def build(commit: str, folder: Path = BUILDS) -> Path:
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     made = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     if made.returncode:
-        raise NothingToCompare(f"{commit[:12]} cannot be built: {_last_line(made.stderr)}")
+        raise NothingToCompare(f"{commit[:12]} cannot be built: {last_line(made.stderr)}")
     done.touch()
     return home / "src"
-
-
-class Worker:
-    """A process that does one workload with the package in one folder, a turn at a time."""
-
-    def __init__(self, workload: str, setting: Setting, src: Path) -> None:
-        command = [sys.executable, "-m", "benchmarks.worker", "serve", workload]
-        command += ["--scale", str(setting.scale), "--threads", str(setting.threads)]
-        # A file, because nobody reads a pipe while the process works.
-        self.complaint = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
-        self.process = subprocess.Popen(
-            command, cwd=REPOSITORY, env={**os.environ, "PYTHONPATH": str(src)}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaint,
-        )  # fmt: skip
-        self.hello: dict[str, Any] = self._answer()
-        if Path(self.hello["package"]) != src / "softcount":
-            self.close()
-            raise NothingToCompare(f"{self.hello['package']} was imported in place of {src / 'softcount'}.")
-
-    def _answer(self) -> Any:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            self.complaint.seek(0)
-            raise NothingToCompare(_last_line(self.complaint.read()))
-        return json.loads(line)
-
-    def turn(self, contest: int) -> float:
-        """Seconds of one turn."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{contest}\n")
-        self.process.stdin.flush()
-        return float(self._answer())
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.kill()
-        self.process.communicate()
-        self.complaint.close()
 
 
 @contextmanager
@@ -192,11 +147,6 @@ def _greet(before: dict[str, str], now: dict[str, str]) -> Comparison:
         if told["status"] != "ok":
             return Comparison(now["name"], trouble=f"{told['status']} {when}: {told['note']}", is_broken=when == "now")
     return Comparison(now["name"])
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:

@@ -1,11 +1,10 @@
-"""Results as the tables that a reader wants: ratios against goals, and memory against limits."""
+"""Outcomes as rows of the tables that a reader wants: ratios against goals, and memory against limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from benchmarks.measuring import Outcome, Timing
-from benchmarks.results import Measured
 
 Row = tuple[str, ...]
 HEAD: Row = ("workload", "rival", "softcount", "rival's time", "ratio", "at least", "aim", "verdict")
@@ -91,45 +90,6 @@ def plain_table(head: Row, rows: list[Row]) -> str:
         above = line[0]
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(shown, widths, strict=True)).rstrip())
     return "\n".join(lines)
-
-
-def markdown_page(measured: list[Measured], command: str, scaling: str = "") -> str:
-    """Everything that was measured, as a page of its own; ``scaling`` is the table of :mod:`benchmarks.scaling`."""
-    first = measured[0]
-    machine = first.machine
-    versions = ", ".join(f"{name} {number}" for name, number in machine["libraries"].items())
-    outcomes = [outcome for one in measured for outcome in one.outcomes]
-    rows = [row for outcome in outcomes for row in ratio_rows(outcome)]
-    memory = [row for outcome in outcomes for row in memory_rows(outcome)]
-    limits = [row for outcome in outcomes for row in limit_rows(outcome)]
-    remarks = [note for outcome in outcomes for note in notes(outcome)]
-    remarks += [f"{one.workload} broke down: {one.error}" for one in measured if one.error]
-    dates = sorted({one.machine["date"] for one in measured})
-    scales = sorted({one.settings["scale"] for one in measured})
-    size = "" if scales == [1.0] else f" Sizes are {', '.join(f'{scale:g}' for scale in scales)} of the full ones."
-    parts = [
-        "# Measured times and memory",
-        f"Written by `{command}` on {' and '.join(dates)}.{size} {machine['cores']} cores of {machine['processor']}, "
-        f"everybody with {first.settings['threads']} threads; Python {machine['python']}, {versions}.",
-        "Times are medians of interleaved turns, of one iteration where the workload is EM, validation included. "
-        "Nobody was timed before the answer had been compared with the reference. The ratio is the rival's time over "
-        "softcount's. How it comes about is told in [performance](performance.md).",
-        markdown_table(HEAD, rows),
-    ]
-    if memory:
-        parts += ["## Memory above the data during a fit", markdown_table(MEMORY_HEAD, memory)]
-    if limits:
-        parts += ["## Start-up", markdown_table(LIMIT_HEAD, limits)]
-    if scaling:
-        parts += [
-            "## How time grows",
-            "Written by `make bench-scaling`: medians of three turns with 2 threads. The exponent is the slope of log "
-            "time over log size, over the larger half of the sizes; 1 is linear, 0 is flat.",
-            scaling,
-        ]
-    if remarks:
-        parts += ["## Remarks", "\n".join(f"- {remark}" for remark in remarks)]
-    return "\n\n".join(parts) + "\n"
 
 
 def _times(ratio: float | None) -> str:

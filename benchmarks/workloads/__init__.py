@@ -13,6 +13,7 @@ from benchmarks.workloads import (
     glm,
     latent_classes,
     logistic,
+    numpy_kernels,
     small_problems,
     sparse_em,
     sparse_naive_bayes,
@@ -35,6 +36,7 @@ WORKLOADS: dict[str, Workload] = {
     **text_counts.WORKLOADS,
     **command_line.WORKLOADS,
     **small_problems.WORKLOADS,
+    **numpy_kernels.WORKLOADS,
     **start_up.WORKLOADS,
 }
 

@@ -127,6 +127,8 @@ def contests(setting: Setting) -> list[Contest]:
     own, theirs = folder / "m.softcount", folder / "m.joblib"
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(setting.threads))
     environment = {**os.environ, **threads}
+    # As for a user, whose Python keeps what it has compiled of a module: the run that is checked leaves it behind.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def wrong(answers: list[str]) -> float:
         return float(np.mean([a != b for a, b in zip(answers, expected, strict=True)]))

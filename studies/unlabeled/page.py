@@ -24,7 +24,19 @@ def replace_section(page: str, name: str, content: str) -> str:
 
 
 def write_page(path: Path, kept: Kept) -> None:
-    """Write tables and figures of all that is kept."""
+    """Write tables and figures of all that is kept; what nothing is kept of stays as it is."""
+    page = path.read_text(encoding="utf-8")
+    sections = _sections_of_draws(kept, path.parent / "figures") if kept.results else {}
+    if kept.costs:
+        sections["cost"] = cost_table(kept.costs)
+    for name, content in sections.items():
+        page = replace_section(page, name, content)
+    path.write_text(page, encoding="utf-8")
+    sys.stderr.write(f"wrote {', '.join(sections)} of {path}\n")
+
+
+def _sections_of_draws(kept: Kept, folder: Path) -> dict[str, str]:
+    """What the page says of accuracy, by the names of its sections; figures are drawn into the folder."""
     results = kept.results
     seeds = sorted({r.seed for r in results})
     drawn = {r.name for r in results}
@@ -37,18 +49,12 @@ def write_page(path: Path, kept: Kept) -> None:
     skipped = [title for name, title in TITLES.items() if name not in drawn]
     if skipped:
         how += " Skipped, because the data was not there: " + ", ".join(skipped) + "."
-    figures = draw_curves(results, path.parent / "figures")
-    images = "\n\n".join(f"![{TITLES[_set_of(f)]}](figures/{f.name})" for f in figures)
-    page = path.read_text(encoding="utf-8")
-    for name, content in {
+    figures = draw_curves(results, folder)
+    return {
         "main table": f"{main_table(results)}\n\n{how}",
         "verdicts": f"{totals(results)}\n\n{verdict_table(results)}",
-        "curves": images,
-        "cost": cost_table(kept.costs),
-    }.items():
-        page = replace_section(page, name, content)
-    path.write_text(page, encoding="utf-8")
-    sys.stderr.write(f"wrote {path} and {len(figures)} figures\n")
+        "curves": "\n\n".join(f"![{TITLES[_set_of(f)]}](figures/{f.name})" for f in figures),
+    }
 
 
 def _set_of(figure: Path) -> str:

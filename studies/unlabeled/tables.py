@@ -92,25 +92,31 @@ def totals(results: list[Result]) -> str:
 
 
 def cost_table(costs: list[Cost]) -> str:
-    """Time and memory of the whole default fit in units of plain EM, and time in those of the EM inside it."""
+    """Time of the whole default fit in units of the EM inside it and of plain EM, and its memory beside plain EM's."""
     lines = [
         "| data, labels | plain EM, s (iterations) | EM inside the default, s (iterations) | default, s "
-        "| default / EM inside | default / plain EM | MB: rows + plain EM → default |",
-        "|---|---|---|---|---|---|---|",
+        "| default / EM inside | default / plain EM | rows, MB | beside them, MB: plain EM → default |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, size, draws in rows(costs):
         plain, default = (median(c.seconds[m] for c in draws) for m in ("plain", "default"))
         ratio = median(c.seconds["default"] / c.seconds["plain"] for c in draws)
-        kept = [c for c in draws if "em" in c.seconds]
+        whole = [c for c in draws if "em" in c.seconds]
         own, inside = "", ""
-        if kept:
-            own = f"{median(c.seconds['em'] for c in kept):.3f} ({median(c.iterations['default'] for c in kept):.0f})"
-            inside = f"{median(c.seconds['default'] / c.seconds['em'] for c in kept):.1f}"
+        if whole:
+            own = (
+                f"{_seconds(median(c.seconds['em'] for c in whole))} ({median(c.iterations['em'] for c in whole):.0f})"
+            )
+            inside = f"{median(c.seconds['default'] / c.seconds['em'] for c in whole):.1f}"
         passes = median(c.iterations["plain"] for c in draws)
         held, with_em, with_default = (median(c.peak[m] for c in draws) for m in ("rows", "plain", "default"))
-        memory = f"{held:.1f} + {with_em:.1f} → {with_default:.1f}"
         lines.append(
-            f"| {_label(name, size)} | {plain:.3f} ({passes:.0f}) | {own} | {default:.3f} | {inside} | {ratio:.1f} "
-            f"| {memory} |"
+            f"| {_label(name, size)} | {_seconds(plain)} ({passes:.0f}) | {own} | {_seconds(default)} | {inside} "
+            f"| {ratio:.1f} | {held:.1f} | {with_em:.1f} → {with_default:.1f} |"
         )
     return "\n".join(lines)
+
+
+def _seconds(value: float) -> str:
+    """Two digits at least: of a thousandth of a second as well."""
+    return f"{value:.3f}" if value >= 0.01 else f"{value:.4f}"

@@ -2,11 +2,13 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import softcount
+from studies.checkpoints.jobs import bits_of
 
 
 def folder_of_parquet(path, rows, per_file=200):
@@ -48,6 +50,31 @@ def test_a_folder_of_parquet_files_is_a_table(command, tmp_path, message_rows, t
     assert command("evaluate", "model.softcount", folder, "--quiet") == 0
 
 
+@pytest.fixture
+def address(cluster_client):
+    return cluster_client.scheduler.address
+
+
+def test_a_cluster_predicts_and_evaluates_what_one_machine_does(command, message_rows, trained, address, capsys):
+    tmp_path = Path.cwd()
+    folder = folder_of_parquet(tmp_path / "rows", message_rows)
+    for name, more in (("here", ()), ("there", ("--dask", address))):
+        assert command("predict", trained, folder, "-o", f"{name}.csv", "--probabilities", "--quiet", *more) == 0
+        assert command("evaluate", trained, folder, "--json", "--report", f"{name}.json", "--quiet", *more) == 0
+    assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
+    assert (tmp_path / "here.csv").read_text(encoding="utf-8").count("\n") > len(message_rows)
+    here, there = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there"))
+    assert here["n_rows"] == len(message_rows)
+    for what in ("n_rows", "n_labeled", "evaluation", "suspects", "classes"):
+        assert here.get(what) == there.get(what)
+    assert here["evaluation"]["n_rows"] == 60
+    capsys.readouterr()
+    assert command("evaluate", trained, folder, "--label", "text", "--dask", address) == 3
+    assert "row 1 has the label" in capsys.readouterr().err
+    assert command("predict", trained, folder, "--only-answers", "--dask", address, "--quiet") == 0
+    assert capsys.readouterr().out.count("\n") == len(message_rows) + 1
+
+
 def test_a_csv_file_is_read_in_pieces_when_asked(command, tmp_path, messages, message_rows, trained):
     assert command("train", messages, "-o", "model.softcount", "--in-pieces", "--quiet") == 0
     assert (tmp_path / "model.report.html").exists()
@@ -66,11 +93,56 @@ def test_a_training_that_ended_is_taken_up_to_the_same_bits(command, tmp_path, m
     assert list((tmp_path / "kept").iterdir())
 
 
-def test_what_does_not_go_together_is_refused(command, tmp_path, messages, capsys):
+def write_survey(path):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 300)
+    answers = np.where(rng.random((300, 4)) < np.array([0.2, 0.8])[kind, None], "yes", "no")
+    lines = [f"{','.join(row)},{kind[i] + rng.poisson(2)}" for i, row in enumerate(answers)]
+    path.write_text("\n".join(["q1,q2,q3,q4,visits", *lines]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("cluster", ("-k", "2:3", "--starts", "4", "--ignore", "visits")),
+        ("glm", ("visits ~ q1 + q2", "--family", "negative_binomial")),
+    ],
+)
+def test_groups_and_regressions_that_ended_are_taken_up_to_the_same_bits(
+    command, tmp_path, monkeypatch, name, arguments
+):
+    from softcount.core.execute import ThreadExecutor
+
+    write_survey(tmp_path / "survey.csv")
+    passes, reduce = [], ThreadExecutor.reduce
+
+    def counted(self, *given, **settings):
+        passes.append(1)
+        return reduce(self, *given, **settings)
+
+    monkeypatch.setattr(ThreadExecutor, "reduce", counted)
+    models, counts = [], []
+    for more in ((), ("--resume",)):
+        passes.clear()
+        how = (*arguments, "--checkpoint", "kept", *more, "-m", "model.softcount", "--quiet")
+        assert command(name, "survey.csv", *how) == 0
+        counts.append(len(passes))
+        models.append(bits_of(softcount.load(tmp_path / "model.softcount")))
+    assert models[0] == models[1]
+    assert counts[1] < counts[0] / 2
+    assert command(name, "survey.csv", *arguments, "--checkpoint", "kept", "--quiet") != 0
+
+
+def test_what_does_not_go_together_is_refused(command, tmp_path, messages, trained, capsys):
     assert command("train", messages, "--resume") == 2
     assert "give that as well" in capsys.readouterr().err
     assert command("train", messages, "--dask", "local") == 2
     assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
+    assert command("predict", trained, messages, "--dask", "local") == 2
+    assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
+    for name in ("cluster", "glm"):
+        assert command(name, messages, *(["text ~ 1"] if name == "glm" else []), "--resume") == 2
+        assert "give that as well" in capsys.readouterr().err
     assert command("train", messages, messages, "--in-pieces") == 2
     assert "one file or folder" in capsys.readouterr().err
     assert command("train", messages, "--checkpoint", "kept", "--no-report", "--quiet") == 0

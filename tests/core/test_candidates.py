@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
 from scipy.special import logsumexp
 
 from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, NONE, Candidates, row_lengths
@@ -18,7 +15,6 @@ from softcount.core.execute import ThreadExecutor
 from softcount.core.fold_fits import cross_fit, fold_passes
 from softcount.core.iterate import Stopping
 from softcount.core.learn import Plan, learn
-from softcount.core.side_by_side import SCORE_BYTES
 from softcount.core.unlabeled import choose
 from softcount.families.blocks import CodesBlock, DenseBlock, SparseBlock
 from softcount.families.categorical import Categorical
@@ -160,26 +156,6 @@ def test_all_passes_together_are_at_most_five_times_those_of_em(n_labeled_per_cl
     labeled_share = 20.0 * candidates.told.n_rows * 4.0 / 5.0
     assert whole.rows - labeled_share <= 5.0 * alone.rows
     assert choice.verdict.n_labeled == 3 * n_labeled_per_class
-
-
-def test_memory_is_that_of_em() -> None:
-    rng = np.random.default_rng(8)
-    table = random_array((60_000, 2_000), density=0.01, rng=rng, format="csr", data_sampler=partial(rng.integers, 1, 4))
-    y = np.where(rng.random(60_000) < 0.01, rng.integers(4, size=60_000), np.nan)
-    chunks = as_chunks(csr_array(table), y, 4)
-
-    def peak(run: Any) -> int:
-        tracemalloc.start()
-        run()
-        top = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return top
-
-    plan = Plan(stopping=Stopping(3, 0.0))
-    em = peak(lambda: learn(multinomial_model(4), ThreadExecutor(1), chunks, plan))
-    whole = peak(lambda: choose(multinomial_model(4), ThreadExecutor(1), chunks, plan))
-    # A few numbers per row and word more, where the table has twenty entries per row; and one chunk's scores.
-    assert whole - em <= 0.4 * (table.data.nbytes + table.indices.nbytes) + 2 * SCORE_BYTES
 
 
 def test_a_row_is_as_long_as_its_words_or_observed_cells() -> None:

@@ -45,6 +45,9 @@ class Climb:
     def prepared(self, params: float) -> float:
         return params
 
+    def bare(self, params: float) -> float:
+        return params
+
 
 TWO_CHUNKS = [1, 2]
 

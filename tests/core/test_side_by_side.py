@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from softcount.core.candidates import passes_of_em
 from softcount.core.chunks import Chunks
 from softcount.core.execute import ThreadExecutor
 from softcount.core.mixture import MixtureModel, MixtureParams, pooled_counts
-from softcount.core.side_by_side import passes_side_by_side, runs_at_once
+from softcount.core.side_by_side import LeftOut, SideBySide, runs_at_once
 from softcount.core.start import labeled_resp, start_counts
 from softcount.families.bernoulli import Bernoulli
 from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
@@ -75,6 +76,21 @@ def start(model: MixtureModel, chunks: Chunks) -> MixtureParams:
     return model.solve(start_counts(model, EXECUTOR, chunks, lambda c: labeled_resp(model, c, spread=False)), None)
 
 
+def runs_side_by_side(
+    model: MixtureModel, chunks: Chunks, starts: list[MixtureParams], held: list[Any], n_passes: int
+) -> list[MixtureParams]:
+    """The parameters of each run after some passes for all of them."""
+    wide = SideBySide.of(model, len(starts), LeftOut.of(held))
+    params = passes_of_em(wide, EXECUTOR, chunks, [wide.joined(starts)], n_passes=n_passes)
+    columns = np.split(np.arange(wide.n_components), len(starts))
+    return [
+        model.make_params(
+            params.log_weights[own], tuple({k: v[..., own] for k, v in block.items()} for block in params.blocks)
+        )
+        for own in columns
+    ]
+
+
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["whole rows", "weighted rows"])
 @pytest.mark.parametrize("case", CASES)
 def test_every_run_is_what_it_is_alone(case: str, weight: Any) -> None:
@@ -82,7 +98,7 @@ def test_every_run_is_what_it_is_alone(case: str, weight: Any) -> None:
     assert runs_at_once(model, chunks, 4) == 4
     parts = [without(chunks, held) for held in HELD]
     starts = [start(model, part) for part in parts]
-    together = passes_side_by_side(model, EXECUTOR, chunks, list(starts), left_out=HELD, n_passes=3)
+    together = runs_side_by_side(model, chunks, starts, HELD, 3)
     for part, begun, run in zip(parts, starts, together, strict=True):
         params = begun
         for _ in range(3):
@@ -95,10 +111,7 @@ def test_every_run_is_what_it_is_alone(case: str, weight: Any) -> None:
 def test_class_probabilities_that_were_given_stay() -> None:
     given = np.array([0.5, 0.3, 0.2])
     model, chunks = problem("words", class_prior=given)
-    runs = passes_side_by_side(
-        model, EXECUTOR, chunks, [start(model, chunks)] * 2, left_out=[HELD[0], HELD[1]], n_passes=2
-    )
-    for run in runs:
+    for run in runs_side_by_side(model, chunks, [start(model, chunks)] * 2, HELD[:2], 2):
         np.testing.assert_allclose(np.exp(run.log_weights), given)
 
 
@@ -125,9 +138,17 @@ def test_what_classes_share_goes_alone() -> None:
     assert at_once(Multinomial(), ONE, DenseBlock(COUNTS), sets) == 1
 
 
-def test_wide_tables_go_alone() -> None:
-    columns = 200_000
+@pytest.mark.parametrize(("columns", "at_once"), [(1_000, 5), (20_000, 3), (50_000, 2), (100_000, 1)])
+def test_the_wider_the_tables_the_fewer_runs_go_together(columns: int, at_once: int) -> None:
     block = SparseBlock(np.arange(N_ROWS + 1), np.arange(N_ROWS), np.ones(N_ROWS), columns)
     model = MixtureModel((Multinomial(),), (ONE,), np.arange(N_CLASSES), N_CLASSES)
     chunks = Chunks((block,), Labels(CODES, N_CLASSES), None, rows_per_chunk=32)
-    assert runs_at_once(model, chunks, 5) == 1
+    assert runs_at_once(model, chunks, 5) == at_once
+    # The rows themselves have no part in it: EM needs no more memory for many of them either.
+    long = Chunks(
+        (SparseBlock(np.arange(0, 9 * N_ROWS + 1, 9), np.arange(9 * N_ROWS), np.ones(9 * N_ROWS), columns),),
+        Labels(CODES, N_CLASSES),
+        None,
+        rows_per_chunk=32,
+    )
+    assert runs_at_once(model, long, 5) == at_once

@@ -1,5 +1,7 @@
 """Solving normal equations: accuracy, units, and the rule for collinear columns, on both routes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ def system(n_columns=6, seed=0):
     return rows, rows.T @ rows
 
 
-def test_solution_inverse_and_determinant_are_those_of_the_matrix():
+def test_solution_and_inverse_are_those_of_the_matrix():
     rows, matrix = system()
     factor = factorize(matrix)
     right = rows.T @ np.ones(40)
@@ -24,7 +26,6 @@ def test_solution_inverse_and_determinant_are_those_of_the_matrix():
     np.testing.assert_allclose(matrix @ factor.solve(right) / units, right / units, rtol=1e-9, atol=1e-9)
     scaled_identity = (factor.inverse() @ matrix) * units[:, None] / units
     np.testing.assert_allclose(scaled_identity, np.eye(6), atol=1e-9)
-    assert factor.log_determinant() == pytest.approx(np.linalg.slogdet(matrix)[1], rel=1e-9)
     assert not factor.aliased.any()
 
 
@@ -35,10 +36,25 @@ def test_several_right_hand_sides_are_solved_at_once():
     np.testing.assert_allclose(factor.solve(right)[:, 1], factor.solve(right[:, 1]), rtol=1e-12)
 
 
+def test_one_step_of_refinement_takes_back_what_the_factor_lacks():
+    rows = np.random.default_rng(0).normal(size=(40, 6))
+    matrix = rows.T @ rows
+    exact = factorize(matrix)
+    rough = replace(exact, lower=exact.lower * (1.0 + 1e-5))
+    right = matrix @ np.ones(6)
+    # Twice 1e-5 is off before the step, its square after it.
+    np.testing.assert_allclose(rough.solve(right), np.ones(6), rtol=1e-9)
+
+
+def test_few_rows_give_a_square_triangle():
+    triangle = TriangularFactor.of(np.random.default_rng(0).normal(size=(2, 5))).triangle
+    assert triangle.shape == (5, 5)
+    assert not np.tril(triangle, -1).any()
+
+
 def test_an_empty_matrix_has_an_empty_solution():
     factor = factorize(np.empty((0, 0)))
     assert factor.solve(np.empty(0)).shape == (0,)
-    assert factor.log_determinant() == 0.0
 
 
 @given(st.integers(0, 5), st.integers(0, 1000))
@@ -103,7 +119,6 @@ def test_the_orthogonal_system_agrees_with_the_symmetric_one_and_takes_prior_row
     factor = factorize(rows.T @ rows + prior**2)
     np.testing.assert_allclose(rotated.solve(), factor.solve(rows.T @ target), rtol=1e-10)
     np.testing.assert_allclose(rotated.inverse(), factor.inverse(), rtol=1e-9)
-    assert rotated.log_determinant() == pytest.approx(factor.log_determinant(), rel=1e-11)
 
 
 def test_a_system_of_which_no_column_is_kept_has_the_answer_zero_and_lapack_is_not_asked(capfd):

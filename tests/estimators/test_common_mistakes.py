@@ -8,7 +8,16 @@ import pandas as pd
 import pytest
 
 import softcount
-from softcount import GLM, CategoricalNB, GaussianMixture, MultinomialNB, NaiveBayes, checkpoints
+from softcount import (
+    GLM,
+    CategoricalNB,
+    GaussianMixture,
+    GaussianNB,
+    LogisticRegression,
+    MultinomialNB,
+    NaiveBayes,
+    checkpoints,
+)
 
 TEXTS = ["free money", "see you at lunch", "cash now", "on my way"]
 LABELS = ["spam", "ham", "spam", "ham"]
@@ -86,3 +95,15 @@ def test_checkpoints_are_not_kept_in_a_file(tmp_path):
 def test_a_misspelled_name_is_met_with_the_nearest():
     with pytest.raises(AttributeError, match="did you mean 'MultinomialNB'"):
         _ = softcount.MultinomialNb
+
+
+@pytest.mark.parametrize("make", [NaiveBayes, GaussianNB, LogisticRegression, GLM])
+def test_two_columns_of_one_name_are_named(make):
+    table = pd.DataFrame([[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]], columns=["dose", "dose"])
+    with pytest.raises(ValueError, match=r"column names \['dose'\] occur more than once in X. Rename"):
+        make().fit(table, [0, 1, 0])
+
+
+def test_an_infinite_cell_is_shown_as_a_number_is_written():
+    with pytest.raises(ValueError, match=r"row 1, column 'dose' holds inf\. Correct"):
+        NaiveBayes().fit(pd.DataFrame({"dose": [1.0, np.inf, 0.5]}), [0, 1, 0])

@@ -238,3 +238,53 @@ def test_with_an_explicit_prior_the_objective_never_falls(kind, shared):
     ).fit(X, labels)
     found = np.array([step.objective for step in model.history_])
     assert (np.diff(found) >= -1e-10 * np.abs(found[1:])).all()
+
+
+# ---- columns and classes without values
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("full", {"shrinkage": "auto"}),
+        ("tied", {"shrinkage": "auto"}),
+        ("full", {"shrinkage": 0.3}),
+        ("tied", {"shrinkage": 0.3, "unbiased": True}),
+        ("diag", {"unbiased": True}),
+        ("diag", {"shrinkage": 0.3, "unbiased": True, "shared_variance": True}),
+        ("spherical", {"unbiased": True}),
+    ],
+)
+def test_a_column_without_any_value_changes_nothing(kind, options, holes):
+    X, y = problem(60)
+    if holes:
+        X[::7, 0], X[1::9, 2] = np.nan, np.nan
+    settings = {"covariance": kind, "tol": 1e-13, "max_iter": 5000, **options}
+    plain = GaussianDiscriminant(**settings).fit(X, y).predict_proba(X)
+    wider = np.column_stack([X, np.full(len(X), np.nan)])
+    np.testing.assert_allclose(GaussianDiscriminant(**settings).fit(wider, y).predict_proba(wider), plain, atol=2e-6)
+
+
+def test_with_holes_the_order_of_the_classes_does_not_matter_where_all_shrink_fully():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    settings = {"covariance": "tied", "shrinkage": "auto", "tol": 1e-12, "max_iter": 5000}
+    # A share of classes of which three do not add up to 1 exactly.
+    weight = np.array([0.1, 0.2, 0.7])[y]
+    model = GaussianDiscriminant(**settings).fit(X, y, sample_weight=weight)
+    assert (model.shrinkage_ == 1.0).all()
+    for shift in (1, 2):
+        turned = GaussianDiscriminant(**settings).fit(X, (y + shift) % 3, sample_weight=weight)
+        order = (np.arange(3) + shift) % 3
+        np.testing.assert_allclose(turned.predict_proba(X)[:, order], model.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_what_unlabeled_rows_are_worth_is_judged_under_every_covariance(kind, unbiased):
+    X, y = problem(90)
+    known = np.where(np.arange(90) < 40, y.astype(float), np.nan)
+    model = GaussianDiscriminant(covariance=kind, unbiased=unbiased).fit(X, known)
+    assert model.unlabeled_verdict_.n_unlabeled == 50
+    assert model.score(X[40:], y[40:]) > 0.6

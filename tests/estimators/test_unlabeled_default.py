@@ -304,7 +304,7 @@ def test_verbose_tells_of_iterations_and_folds(capsys: pytest.CaptureFixture[str
     MultinomialNB(**AUTO, verbose=1).fit(X, with_few_labels(truth, 5, 0))
     told = capsys.readouterr().err
     assert "[MultinomialNB] iteration    1" in told
-    assert "[MultinomialNB] cross-validation, folds 1 to 5 of 10" in told
+    assert "[MultinomialNB] cross-validation, a first look at folds 1 to 5 of 10" in told
     MultinomialNB(**AUTO).fit(X, with_few_labels(truth, 5, 0))
     assert capsys.readouterr().err == ""
 

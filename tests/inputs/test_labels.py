@@ -303,3 +303,24 @@ def test_rows_of_labels_are_the_labels_of_those_rows(y: list[Any], start: int, s
     taken = labels.take(np.arange(labels.n_rows)[start:stop])
     assert_array_equal(part.is_unlabeled(), taken.is_unlabeled())
     assert_array_equal(part.is_unlabeled(), labels.is_unlabeled()[start:stop])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64, np.uint8, np.uint64])
+def test_whole_numbers_of_any_type_are_told_apart_up_to_its_limits(kind: Any) -> None:
+    limits = np.iinfo(kind)
+    for y in ([limits.min, limits.min + 1], [limits.max - 1, limits.max], [limits.min // 2, limits.max // 2]):
+        assert codes_and_classes(np.array([*y, y[0]], dtype=kind)) == ([0, 1, 0], y)
+
+
+def nullable(y: list[Any]) -> Any:
+    return pd.array(y, dtype="Int64")
+
+
+def arrow_backed(y: list[Any]) -> Any:
+    return pd.arrays.ArrowExtensionArray(pa.chunked_array([y]))
+
+
+@pytest.mark.parametrize("container", [nullable, arrow_backed, pl.Series, pa.array])
+def test_whole_numbers_beside_a_missing_one_keep_their_digits(container: Any) -> None:
+    y = [2**60, 2**60 + 1, None, 2**60]
+    assert codes_and_classes(container(y)) == ([0, 1, -1, 0], [2**60, 2**60 + 1])

@@ -14,10 +14,12 @@ def csr_calls(kernels, indptr, indices, data=None):
         "accumulate": lambda: kernels.csr_accumulate(indptr, indices, data, np.zeros((2, 2)), np.zeros((4, 2))),
         "class_counts": lambda: kernels.csr_class_counts(indptr, indices, data, codes, None, np.zeros((2, 4))),
         "word_index": lambda: kernels.csr_word_index(indptr, indices, data, 4),
+        "repeats": lambda: kernels.csr_repeats(indptr, indices, 4),
     }
 
 
-CSR = ["scores", "accumulate", "class_counts", "word_index"]
+WITH_VALUES = ["scores", "accumulate", "class_counts", "word_index"]
+CSR = [*WITH_VALUES, "repeats"]
 
 
 @pytest.mark.parametrize("name", CSR)
@@ -49,7 +51,7 @@ def test_row_starts_that_make_no_sense_are_named(kernels, name, indptr, message)
         csr_calls(kernels, np.array(indptr), INDICES)[name]()
 
 
-@pytest.mark.parametrize("name", CSR)
+@pytest.mark.parametrize("name", WITH_VALUES)
 def test_values_of_another_length_than_the_columns_are_refused(kernels, name):
     with pytest.raises(ValueError, match="data"):
         csr_calls(kernels, INDPTR, INDICES, np.ones(2))[name]()

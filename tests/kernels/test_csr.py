@@ -97,6 +97,19 @@ def test_a_column_listed_twice_in_a_row_counts_twice(kernels):
     assert counts.tolist() == [[1.0], [5.0]]
 
 
+@pytest.mark.parametrize("index_type", ["int32", "int64"])
+def test_a_column_listed_twice_in_a_row_is_noticed_in_any_order(kernels, index_type):
+    def repeats(starts, columns):
+        return kernels.csr_repeats(np.array(starts, index_type), np.array(columns, index_type), 4)
+
+    assert not repeats([0, 3, 5], [3, 0, 2, 3, 0])
+    assert repeats([0, 3, 5], [3, 0, 3, 3, 0])
+    assert repeats([0, 3, 5], [3, 0, 2, 1, 1])
+    # Entries outside the chunk have no part in it, and empty rows have none.
+    assert not repeats([1, 3, 3, 4], [0, 0, 2, 0, 0])
+    assert not repeats([0], [])
+
+
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 8, 20])
 @pytest.mark.parametrize("binary", [True, False])
 def test_a_row_of_a_million_tokens_keeps_twelve_digits(kernels, n_classes, binary):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from softcount.estimators import _grid
-from softcount.estimators.naive_bayes import BernoulliNB
+from softcount.estimators.naive_bayes import BernoulliNB, MultinomialNB
 from tests.estimators.naive_bayes.cases import GENERATIVE, SPARSE, Case
 from tests.laws.naive_bayes_problems import Problem, make_problem, problems
 
@@ -132,6 +132,20 @@ def test_explicit_zeros_and_repeated_entries_of_a_sparse_matrix_are_what_they_su
     for case in SPARSE:
         one, other = case.make().fit(rows, [0, 0, 1, 1]), case.make().fit(dense, [0, 0, 1, 1])
         assert_allclose(one.predict_joint_log_proba(rows), other.predict_joint_log_proba(dense), rtol=1e-13)
+
+
+def test_repeated_entries_are_summed_before_anything_is_asked_of_their_squares() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 40)
+    X = csr_array(rng.poisson(1.0 + 3.0 * (truth[:, None] == np.arange(6) % 2)).astype(float))
+    halves = csr_array((np.repeat(X.data / 2.0, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+    known = np.where(np.arange(40) < 16, truth.astype(float), np.nan)
+    # With unlabeled rows the evidence of a document depends on how often words repeat in it.
+    whole, repeated = MultinomialNB().fit(X, known), MultinomialNB().fit(halves, known)
+    assert_allclose(repeated.predict_proba(halves), whole.predict_proba(X), rtol=1e-10)
+    assert str(repeated.unlabeled_verdict_) == str(whole.unlabeled_verdict_)
+    assert repeated.calibration_.correlation == whole.calibration_.correlation
+    assert halves.nnz == 2 * X.nnz
 
 
 @given(problem=problems(), rows=st.integers(1, 17))

@@ -117,17 +117,17 @@ def test_likely_rows_of_a_rare_class_are_proposed_and_equal_rows_only_once() -> 
     posterior = np.array([[0.4, 0.3, 0.3]] * 30 + [[0.05, 0.05, 0.9]] * 30)
     picker = RowPicker(list(WORDS), decide_roles(table.columns))
 
-    def predict(part: RawTable) -> np.ndarray:
-        return posterior[[int(place) for place in part.places]]
-
-    found = pick_next(predict, table, np.arange(60), picker, n_labels=[40, 40, 2], seed=0)
+    found = pick_next(posterior.__getitem__, table, np.arange(60), picker, n_labels=[40, 40, 2], seed=0)
     assert found is not None
     rare = [row for row in found.rows.rows if row.reason.startswith("Rare class: perhaps 'bird'")]
     assert len(rare) == 4
     assert all(row.predicted == "bird" for row in rare)
     assert sum(row.cells[0].text == "the same words again" for row in found.rows.rows) == 1
     assert found.shares == pytest.approx([0.5, 0.0, 0.5])
-    assert pick_next(predict, table, np.array([], dtype=np.int64), picker, n_labels=[1, 1, 1], seed=0) is None
+    assert (
+        pick_next(posterior.__getitem__, table, np.array([], dtype=np.int64), picker, n_labels=[1, 1, 1], seed=0)
+        is None
+    )
 
 
 # ---- quality

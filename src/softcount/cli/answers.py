@@ -10,7 +10,7 @@ from softcount.cli.outcomes import UsageError
 if TYPE_CHECKING:
     from softcount.inputs.raw_table import RawTable
 
-__all__ = ["Answerer", "answerer", "beside", "most_probable"]
+__all__ = ["Answerer", "answerer", "beside", "most_probable", "written_rows"]
 
 Answerer = Callable[["RawTable"], dict[str, Sequence[Any]]]
 
@@ -47,6 +47,26 @@ def answerer(model: Any, path: str, *, probabilities: bool) -> Answerer:
         f"{path}: this is a {type(model).__name__}, which was saved from Python and has to be used there; the "
         "command line predicts with models that 'softcount train', 'cluster' and 'glm' made."
     )
+
+
+def written_rows(
+    piece: RawTable, model: Any, path: str, *, probabilities: bool, only_answers: bool
+) -> tuple[int, dict[str, Sequence[Any]], list[str]]:
+    """How many rows a piece of a table has, what is to be written of them, and the names of its columns.
+
+    Parameters
+    ----------
+    piece : RawTable
+    model, path, probabilities
+        As for :func:`answerer`.
+    only_answers : bool
+        Leave out the columns of the piece.
+    """
+    names = list(piece.columns)
+    if piece.n_rows == 0:
+        return 0, {}, names
+    answers = answerer(model, path, probabilities=probabilities)(piece)
+    return piece.n_rows, answers if only_answers else beside(piece, answers), names
 
 
 def _posterior(model: Any, piece: RawTable) -> list[list[float]]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from softcount.cli.outcomes import UsageError
+
+if TYPE_CHECKING:
+    from softcount.cli.readers import Source
 
 __all__ = [
     "FORMATS",
@@ -18,12 +22,13 @@ __all__ = [
     "Decorator",
     "checkpoint_options",
     "checkpointed",
+    "dask_option",
     "data_options",
     "match_columns",
+    "opener",
     "output_options",
     "read_roles",
     "role_options",
-    "tab",
     "with_options",
 ]
 
@@ -74,6 +79,10 @@ checkpoint_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with the fit whose checkpoints are in DIR, to the same bits."),
 )
 
+dask_option = click.option(
+    "--dask", metavar="ADDRESS", help="Let the Dask cluster there read and count; local makes one here."
+)
+
 role_options = with_options(
     click.option(
         "--role",
@@ -89,9 +98,18 @@ role_options = with_options(
 )
 
 
-def tab(delimiter: str | None) -> str | None:
-    r"""The delimiter as typed; ``\t`` and "tab" are a tab."""
-    return "\t" if delimiter in ("\\t", "tab") else delimiter
+def opener(options: dict[str, Any]) -> Callable[[str], Source]:
+    r"""Opens a path as ``data_options`` say; ``\t`` and "tab" are a tab.
+
+    Parameters
+    ----------
+    options : dict
+        With ``kind``, ``delimiter`` and ``encoding``.
+    """
+    from softcount.cli.readers import open_source
+
+    delimiter = "\t" if options["delimiter"] in ("\\t", "tab") else options["delimiter"]
+    return partial(open_source, kind=options["kind"], delimiter=delimiter, encoding=options["encoding"])
 
 
 def checkpointed(options: dict[str, Any]) -> AbstractContextManager[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -72,6 +71,8 @@ def read_settings(path: str) -> TrainSettings:
     path : str
         For example ``label = "class"``, ``words = "1-2"`` and a table ``[columns]`` with ``age = "number"``.
     """
+    import tomllib
+
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

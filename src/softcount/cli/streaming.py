@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from softcount.cli.console import Progress
 from softcount.cli.outcomes import DataError, UsageError
-from softcount.cli.readers import open_source
+from softcount.cli.readers import Source, open_source
 from softcount.cli.readers.parquet_file import parquet_parts, read_part
 from softcount.cli.settings import TrainSettings
 from softcount.cli.training import LabeledTable, labels_of, with_labels
@@ -22,7 +22,9 @@ from softcount.estimators.table.streamed import some_rows_of_pieces
 from softcount.inputs.cells import MISSING_MARKS
 from softcount.inputs.raw_table import RawTable
 
-__all__ = ["StreamedTable", "in_pieces", "on_dask", "read_streamed"]
+__all__ = ["StreamedTable", "in_pieces", "on_dask", "read_streamed", "worked_out"]
+
+T = TypeVar("T")
 
 #: Files larger than this share of the machine's memory are read piece by piece: cells take several times their bytes.
 LARGEST_SHARE = 0.1
@@ -74,10 +76,8 @@ def read_streamed(
     paths: Sequence[str],
     settings: TrainSettings,
     progress: Progress,
+    opened: Callable[[str], Source] = open_source,
     *,
-    kind: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
     dask: bool = False,
 ) -> StreamedTable:
     """Go through a table once: its labels, how many rows there are, and some of them.
@@ -88,15 +88,15 @@ def read_streamed(
         One path.
     settings : TrainSettings
     progress : Progress
-    kind, delimiter, encoding : str, optional
-        As for :func:`~softcount.cli.readers.open_source`.
+    opened : callable
+        Opens a path, as :func:`~softcount.cli.readers.open_source`.
     dask : bool
         Whether the workers of the Dask client in use read it.
     """
     if len(paths) != 1 or paths[0] == "-":
         raise UsageError("A table that is read piece by piece is one file or folder, which can be read again.")
     path = paths[0]
-    source = open_source(path, kind, delimiter=delimiter, encoding=encoding)
+    source = opened(path)
     progress.says(f"looking through {path}")
     marks = MISSING_MARKS | set(settings.missing)
     counts: Counter[str] = Counter()
@@ -120,8 +120,7 @@ def read_streamed(
     labeled = with_labels(some, settings, counts)
     name = labeled.label_name
     if dask:
-        if source.format != "parquet":
-            raise UsageError(f"{path}: --dask reads Parquet files and folders, and this is {source.format}.")
+        check_readable_elsewhere(source)
         from softcount.core.dask_executor import delayed_parts
 
         parts: Any = delayed_parts(_part_with_labels, [(*part, name, sorted(marks)) for part in parquet_parts(path)])
@@ -158,6 +157,44 @@ def _with_its_labels(piece: RawTable, label: str, marks: Collection[str]) -> tup
 def _part_with_labels(path: str, group: int, first: int, label: str, marks: Sequence[str]) -> tuple[RawTable, Any]:
     """A row group of a Parquet file, where a worker reads it."""
     return _with_its_labels(read_part(path, group, first), label, frozenset(marks))
+
+
+def check_readable_elsewhere(source: Source) -> None:
+    """Refuse what the workers of a cluster cannot read part by part."""
+    if source.format != "parquet" or source.path == "-":
+        raise UsageError(f"{source.path}: --dask reads Parquet files and folders, and this is {source.format}.")
+
+
+def worked_out(source: Source, task: Callable[..., T], progress: Progress, *arguments: Any, dask: bool) -> Iterator[T]:
+    """``task(piece, *arguments)`` of every piece of a table, in their order.
+
+    Parameters
+    ----------
+    source : Source
+    task : callable
+    progress : Progress
+    *arguments
+        What the task is given besides.
+    dask : bool
+        Whether the workers of the Dask client in use read the pieces, which then are row groups, and do the task.
+    """
+    if not dask:
+        for piece in source.pieces():
+            yield task(piece, *arguments)
+            progress.read(source.done(), source.size)
+        return
+    check_readable_elsewhere(source)
+    from softcount.core.dask_executor import current_client, in_turn
+
+    parts = parquet_parts(source.path)
+    for number, found in enumerate(in_turn(current_client(), _task_of_part, parts, task, arguments)):
+        yield found
+        progress.read(number + 1, len(parts))
+
+
+def _task_of_part(path: str, group: int, first: int, task: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    """Do a task with a row group of a Parquet file, where a worker reads it."""
+    return task(read_part(path, group, first), *arguments)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from softcount.cli.console import Console, Progress
 from softcount.cli.options import match_columns
 from softcount.cli.outcomes import DataError, UsageError
-from softcount.cli.readers import open_source, read_all
+from softcount.cli.readers import Source, open_source, read_all
 from softcount.cli.settings import TrainSettings
 from softcount.cli.wording import command_line, did_you_mean, printable
 from softcount.inputs.cells import MISSING_MARKS, find_missing, parse_numbers
@@ -51,10 +51,7 @@ def read_labeled(
     paths: Sequence[str],
     settings: TrainSettings,
     progress: Progress,
-    *,
-    kind: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
+    opened: Callable[[str], Source] = open_source,
 ) -> LabeledTable:
     """Read all files into one table, and take the labels out of it.
 
@@ -64,13 +61,13 @@ def read_labeled(
         Several files have the same columns; if they have no column of labels, each is a class named like the file.
     settings : TrainSettings
     progress : Progress
-    kind, delimiter, encoding : str, optional
-        As for :func:`~softcount.cli.readers.open_source`.
+    opened : callable
+        Opens a path, as :func:`~softcount.cli.readers.open_source`.
     """
     tables = []
     for path in paths:
         progress.says(f"reading {path}")
-        source = open_source(path, kind, delimiter=delimiter, encoding=encoding)
+        source = opened(path)
         tables.append(read_all(source, progress.read))
     progress.endless()
     if len(tables) == 1:
@@ -221,7 +218,8 @@ def fit(
     with warnings.catch_warnings(record=True) as caught, console.progress("learning") as progress:
         warnings.simplefilter("always")
         if rows is None:
-            model.fit(data.table, data.labels, listener=partial(tell_step, progress))
+            # The report asks about them.
+            model.fit(data.table, data.labels, listener=partial(tell_step, progress), keep_rows=True)
         else:
             model.fit(rows, listener=partial(tell_step, progress))
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))

@@ -38,7 +38,7 @@ from softcount.core.bayesian_spectrum import LinearPrior, Problem, Spectrum
 from softcount.core.chunks import Chunk, DistantRows
 from softcount.core.column_moments import column_means
 from softcount.core.execute import Executor
-from softcount.core.linear_chunks import SERIAL, DesignForm, target_of
+from softcount.core.linear_chunks import SERIAL, DesignForm, RowColumns
 from softcount.core.normal_equations import Design, GramTally
 from softcount.core.symmetric_solve import factorize
 from softcount.families.statistics import Moments, Sums
@@ -128,7 +128,7 @@ def tally_distant_moments(rows: DistantRows, form: DesignForm, middle: float, ex
     def tally(lane: Iterable[Chunk]) -> Sums:
         total: Sums | None = None
         for chunk in lane:
-            part = _products(form.of(chunk.blocks[0]), target_of(chunk), chunk.weight, middle, SERIAL)
+            part = _products(form.of(chunk.blocks[0]), RowColumns().of(chunk, "target"), chunk.weight, middle, SERIAL)
             total = part if total is None else total + part
         assert total is not None  # lanes are not empty
         return total

@@ -8,22 +8,18 @@ k-means, whose threads spin while they wait: with a thousand rows and busy cores
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import lru_cache
 from typing import Any
+
+# A library has to be loaded to be found: the BLAS of SciPy, and the OpenMP of scikit-learn.
+import scipy.linalg  # noqa: F401
+from sklearn.utils import parallel
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["single_threaded_blas", "single_threaded_openmp"]
 
-
-@lru_cache(maxsize=2)
-def _controller(api: str) -> Any:
-    # Comes with scikit-learn. Finding the libraries takes milliseconds, so it is done once.
-    if api == "blas":
-        import scipy.linalg  # noqa: F401  (a library has to be loaded to be found)
-    else:
-        import sklearn.cluster  # noqa: F401  (likewise)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api=api)
+#: Looking for them takes longer than a small fit: it is done with the imports, once for us and scikit-learn's k-means.
+_LOADED = getattr(parallel, "_get_threadpool_controller", ThreadpoolController)()
+_BLAS, _OPENMP = _LOADED.select(user_api="blas"), _LOADED.select(user_api="openmp")
 
 
 def single_threaded_blas() -> AbstractContextManager[Any]:
@@ -34,7 +30,7 @@ def single_threaded_blas() -> AbstractContextManager[Any]:
     >>> with single_threaded_blas():
     ...     pass
     """
-    limited: AbstractContextManager[Any] = _controller("blas").limit(limits=1)
+    limited: AbstractContextManager[Any] = _BLAS.limit(limits=1)
     return limited
 
 
@@ -46,5 +42,5 @@ def single_threaded_openmp() -> AbstractContextManager[Any]:
     >>> with single_threaded_openmp():
     ...     pass
     """
-    limited: AbstractContextManager[Any] = _controller("openmp").limit(limits=1)
+    limited: AbstractContextManager[Any] = _OPENMP.limit(limits=1)
     return limited

@@ -174,13 +174,17 @@ class Candidates:
         return bool((np.bincount(self.codes, minlength=self.plain.n_classes) >= 2).all())
 
     # ---- fits
+    def setting(self, name: str) -> tuple[MixtureModel, Chunks]:
+        """The model and the rows of a candidate that needs no EM over all rows."""
+        return (self.plain, self.told_plain) if name == NONE else (self.informed, self.told)
+
     def fit(self, name: str, plan: Plan, left_out: IntArray | None = None) -> Learned:
         """Fit a candidate, without some of the labeled rows if asked."""
         if name in (FULL, GIVEN):
             rows = _without(self.rows, self.labeled, left_out)
             return learn(self.informed, self.executor, rows, replace(plan, journal=plan.journal.part(name)))
         init = plan.init if isinstance(plan.init, str) else None
-        model, told = (self.plain, self.told_plain) if name == NONE else (self.informed, self.told)
+        model, told = self.setting(name)
         plan = replace(plan, init=init, on_step=None, journal=plan.journal.part(name))
         return learn(model, self.executor, _without(told, self.place, left_out), plan)
 
@@ -192,15 +196,7 @@ class Candidates:
         The start is taken out of the list, so that its tables need not be kept.
         """
         rows = _without(self.rows, self.labeled, left_out)
-        params, size, done = start.pop(), self.informed.counts_bytes(), 0
-        known = journal.recall()
-        if known is not None:
-            params, done = self.informed.prepared(known["params"]), known["n_passes"]
-        for number in range(done, n_passes):
-            counts = self.executor.reduce(partial(self.informed.tally, params), rows, counts_bytes=size)
-            params = self.informed.solve(counts, params)
-            journal.keep(partial(dict, params=params, n_passes=number + 1), finished=number + 1 == n_passes)
-        return params
+        return passes_of_em(self.informed, self.executor, rows, start, n_passes=n_passes, journal=journal)
 
     def log_posterior(self, params: MixtureParams, blocks: tuple[Block, ...]) -> FloatArray:
         """Log-posteriors of rows as they are: prediction does not discount them, calibration does."""
@@ -224,6 +220,41 @@ class Candidates:
         rows = unlabeled[places]
         blocks = without_evidence(tuple(take_rows(block, rows) for block in self.rows.blocks))
         return blocks, None if self.rows.weight is None else self.rows.weight[rows]
+
+
+def passes_of_em(
+    model: MixtureModel,
+    executor: Executor,
+    rows: Any,
+    start: list[MixtureParams],
+    *,
+    n_passes: int,
+    journal: Journal = NO_JOURNAL,
+) -> MixtureParams:
+    """The parameters after some passes of EM.
+
+    Parameters
+    ----------
+    model, executor, rows
+        The model, who runs the passes, and the rows.
+    start : list of MixtureParams
+        Holds the start alone, which is taken from it, so that its tables need not be kept.
+    n_passes : int
+    journal : Journal
+        Of these passes.
+    """
+    params, size, done = start.pop(), model.counts_bytes(), 0
+    known = journal.recall()
+    if known is not None:
+        params, done = model.prepared(known["params"]), known["n_passes"]
+    for number in range(done, n_passes):
+        counts = executor.reduce(partial(model.tally, params), rows, counts_bytes=size)
+        # No family asks for the parameters before those that are solved for.
+        del params
+        params = model.solve(counts)
+        del counts
+        journal.keep(partial(dict, params=params, n_passes=number + 1), finished=number + 1 == n_passes)
+    return params
 
 
 def centered_priors(model: MixtureModel, pooled: Any) -> tuple[Any, ...]:

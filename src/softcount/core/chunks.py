@@ -20,7 +20,17 @@ from softcount.kernels import word_index_pays
 if TYPE_CHECKING:
     from softcount.core.patterns import Patterns
 
-__all__ = ["Chunk", "Chunks", "DistantRows", "Rows", "chunk_rows", "row_width", "scratch_bytes", "segment_chunks"]
+__all__ = [
+    "Chunk",
+    "Chunks",
+    "DistantRows",
+    "Rows",
+    "chunk_rows",
+    "row_width",
+    "scratch_bytes",
+    "segment_chunks",
+    "table_bytes",
+]
 
 SCRATCH_BYTES = 2 * 2**20
 #: Sparse rows are counted word by word: the longer the chunk, the more often a word is in it. Twice this per thread.
@@ -78,6 +88,18 @@ def row_width(blocks: Sequence[Block]) -> float:
 def segment_chunks(counts_bytes: int) -> int:
     """Fewest chunks per segment: more where a set of counts is so large that merging it often would be noticed."""
     return max(SEGMENT_CHUNKS, counts_bytes // MERGED_BYTES)
+
+
+def table_bytes(families: Sequence[Any], blocks: Sequence[Any], n_components: int) -> int:
+    """About how many bytes one set of counts takes, which bounds how many are kept alive at a time."""
+    rows = 0
+    for family, block in zip(families, blocks, strict=True):
+        offsets = getattr(family, "offsets", None)
+        if offsets is not None and len(offsets) > 1:
+            rows += int(offsets[-1])
+        else:
+            rows += block.n_columns * (block.n_columns if not family.counts_incomplete_rows else 1)
+    return 8 * rows * n_components
 
 
 @dataclass(frozen=True)

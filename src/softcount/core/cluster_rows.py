@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from softcount.core.chunks import SEGMENT_CHUNKS, Chunk, DistantRows
+from softcount.core.cluster_loss import gathered, persistently
 from softcount.core.facts import Facts
 from softcount.core.streamed import Piece, cut_pieces
 from softcount.families.blocks import Block, SparseBlock
@@ -90,16 +91,22 @@ class ClusterRows(DistantRows):
         if not 0 <= index < len(self):
             raise IndexError(index)
         size: int = len(self.segments[0]) * _group_size(len(self.segments), len(self.groups))
-        found: Chunk = self.client.submit(_one_chunk, self.groups[index // size], index, self.changes).result()
-        return found
+        group = self.groups[index // size]
+
+        def run() -> Chunk:
+            found: Chunk = gathered(self.client, [self.client.submit(_one_chunk, group, index, list(self.changes))])[0]
+            return found
+
+        return persistently(run, self.client)
 
 
-def _one_chunk(group: Group, index: int, changes: tuple[Callable[[Chunk], Chunk], ...]) -> Chunk:
+def _one_chunk(group: Group, index: int, changes: list[Callable[[Chunk], Chunk]]) -> Chunk:
+    # In a list: Dask before 2024.12 runs what stands first in a tuple.
     chunk = next(chunk for segment in group.segments for chunk in segment if chunk.index == index)
     return changed(chunk, changes)
 
 
-def changed(chunk: Chunk, changes: tuple[Callable[[Chunk], Chunk], ...]) -> Chunk:
+def changed(chunk: Chunk, changes: Sequence[Callable[[Chunk], Chunk]]) -> Chunk:
     """The chunk after all of the changes."""
     for change in changes:
         chunk = change(chunk)

@@ -38,6 +38,11 @@ class Counts:
         parts = {name: part + other.parts[name] for name, part in self.parts.items()}
         return Counts(parts, self.objective + other.objective)
 
+    def absorb(self, other: Counts) -> Counts:
+        """``self + other``, for an owner of ``self`` who needs it no more: its large tables are written over."""
+        parts = {name: part.absorb(other.parts[name]) for name, part in self.parts.items()}
+        return Counts(parts, self.objective + other.objective)
+
     def scaled(self, factor: float) -> Counts:
         """The counts of the same rows, each weighted ``factor`` times as much."""
         return Counts({name: part.scaled(factor) for name, part in self.parts.items()}, factor * self.objective)

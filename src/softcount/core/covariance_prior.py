@@ -63,6 +63,11 @@ class LabeledMoments:
             return np.full(self.class_weight.shape, 1.0 / self.class_weight.size)
         return np.asarray(self.class_weight / known)
 
+    def present(self) -> BoolArray:
+        """Columns of which some labeled row has a value; all columns where none has."""
+        seen = np.asarray(self.weight.any(axis=1))
+        return seen if seen.any() else np.ones_like(seen)
+
     def variance(self) -> FloatArray:
         """Variance of each column in each class, shape (n_features, n_classes)."""
         return np.asarray(self.scatter / np.where(self.weight > 0.0, self.weight, 1.0))
@@ -136,7 +141,7 @@ class CovariancePlan:
                 pull = _own_auto(labeled, by_class, removed, share)
         else:
             pull = self._fixed(labeled, float(self.shrinkage), removed, share)
-        return pull.as_prior(self.kind, n_columns, self._bound(labeled))
+        return pull.as_prior(self.kind, n_columns, int(labeled.present().sum()), self._bound(labeled))
 
     def given(self, prior: Any, estimate: str, family: ColumnFamily, labeled: LabeledMoments) -> MomentPrior:
         """A prior of the user's; a covariance that several means share has it once, and the density of each of them."""
@@ -157,7 +162,8 @@ class CovariancePlan:
         size = 1 if self.shared else labeled.class_weight.size
         if not self.unbiased:
             return np.zeros(size)
-        weight = labeled.weight.min(axis=0) if self.kind in ("diag", "spherical") else labeled.class_weight
+        by_cell = self.kind in ("diag", "spherical")
+        weight = labeled.weight[labeled.present()].min(axis=0) if by_cell else labeled.class_weight
         if not self.shared:
             return np.where(weight > 1.0, 1.0, 0.0)
         n_classes = float(np.sum(weight > 0.0))
@@ -166,14 +172,15 @@ class CovariancePlan:
     def _fixed(self, labeled: LabeledMoments, s: float, removed: FloatArray, share: FloatArray) -> _Pull:
         """Towards the mean variance with a given intensity."""
         units, _ = labeled.units()
-        pooled = float(labeled.within(float(removed.sum())).mean())
-        pooled = pooled if pooled > 0.0 else float(units.mean())
+        present = labeled.present()
+        pooled = float(labeled.within(float(removed.sum()))[present].mean())
+        pooled = pooled if pooled > 0.0 else float(units[present].mean())
         if self.shared:
             target, mass = np.full(1, pooled), np.ones(1)
         else:
             divisor = labeled.weight - removed
             with np.errstate(divide="ignore", invalid="ignore"):
-                own = np.where(divisor > 0.0, labeled.scatter / divisor, np.nan).mean(axis=0)
+                own = np.where(divisor > 0.0, labeled.scatter / divisor, np.nan)[present].mean(axis=0)
             target, mass = np.where(own > 0.0, own, pooled), share
         return _towards(np.full(target.shape, s), target[:, None] * np.ones_like(units), mass, removed)
 
@@ -193,11 +200,11 @@ class _Pull:
     scatter_per_weight: FloatArray
     dof_per_weight: FloatArray
 
-    def as_prior(self, kind: str, n_columns: int, bound: FloatArray | None) -> MomentPrior:
+    def as_prior(self, kind: str, n_columns: int, n_present: int, bound: FloatArray | None) -> MomentPrior:
         """The prior, laid out as the family wants it."""
         if kind in ("diag", "spherical"):
             # One variance for all columns loses a divisor for each of them.
-            columns = n_columns if kind == "spherical" else 1
+            columns = n_present if kind == "spherical" else 1
             scatter, dof = self.scatter.T, columns * self.dof[None, :]
             relative = (self.scatter_per_weight.T, columns * self.dof_per_weight[None, :])
         else:
@@ -261,7 +268,9 @@ def _pooled_auto(labeled: LabeledMoments, by_class: ClassShrinkage, removed: Flo
     of each class's scatter: positive for those shrunk less than the average, negative for those shrunk more.
     """
     share = labeled.share()
-    s = float(share @ by_class.intensity)
+    # Ones have to add up to one: just below it the prior's part of the objective drowns what rows still add to it.
+    certain = bool((by_class.intensity[share > 0.0] >= 1.0).all())
+    s = 1.0 if certain else float(share @ by_class.intensity)
     shrunk = np.einsum("k,kde->de", share, by_class.shrunk())[None]
     nothing, zero = np.zeros_like(shrunk), np.zeros(1)
     if s >= 1.0:

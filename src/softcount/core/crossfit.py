@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -38,18 +39,29 @@ class HeldOut:
     length: FloatArray
     weight: FloatArray
     log_posterior: dict[str, FloatArray]
+    #: What cools each candidate, once it has been asked for.
+    _cooling: dict[str, float] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __len__(self) -> int:
         return int(self.rows.size)
 
     def by_row(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means of ``values`` over the repeats of each row, and the rows' weights."""
-        _, first, place, count = np.unique(self.rows, return_index=True, return_inverse=True, return_counts=True)
+        first, place, count = self._repeats
         return np.asarray(np.bincount(place, values) / count), self.weight[first]
+
+    @cached_property
+    def _repeats(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where each row is held out first, which row is held out at each place, and how often each row is."""
+        found = np.unique(self.rows, return_index=True, return_inverse=True, return_counts=True)
+        return found[1], found[2], found[3]
 
     def cooling(self, candidate: str) -> float:
         """The correlation that makes a candidate's posteriors best."""
-        return fit_cooling(self.log_posterior[candidate], self.length, self.codes, self.weight)
+        if candidate not in self._cooling:
+            scores = self.log_posterior[candidate]
+            self._cooling[candidate] = fit_cooling(scores, self.length, self.codes, self.weight)
+        return self._cooling[candidate]
 
     def cooled(self, candidate: str, correlation: float) -> FloatArray:
         """A candidate's posteriors, cooled."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import atexit
 import pickle
-import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ import numpy as np
 from softcount._errors import InputError
 from softcount._optional import need
 from softcount.core.chunks import Chunk
+from softcount.core.cluster_loss import gathered, persistently
 from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, aligned, changed
 from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_segment
 
@@ -33,6 +34,7 @@ __all__ = [
     "client_at",
     "current_client",
     "delayed_parts",
+    "in_turn",
     "lazy_rows",
     "made_there",
     "on_partitions",
@@ -45,9 +47,8 @@ R = TypeVar("R")
 BROADCAST_BYTES = 2**18
 #: Counts of a pass that take no more than this stay on the cluster until the next pass has been sent.
 KEPT_BYTES = 2**20
-#: How often a pass is tried again when the cluster loses what it needs.
-MOST_ATTEMPTS = 5
-PAUSE_SECONDS = 0.5
+#: Parts that are begun for every thread before the first is asked for.
+AHEAD = 2
 LOOPBACK = "127.0.0.1"
 
 _own_client: Any = None
@@ -148,8 +149,12 @@ def on_partitions(
     *arguments
         What every task is given besides.
     """
-    futures = client.compute(_tasks(_packed_result, partitions, (task, arguments)), retries=TASK_RETRIES)
-    return [pickle.loads(part) for part in client.gather(futures)]
+
+    def run() -> list[R]:
+        futures = client.compute(_tasks(_packed_result, partitions, (task, arguments)), retries=TASK_RETRIES)
+        return [pickle.loads(part) for part in gathered(client, futures)]
+
+    return persistently(run, client)
 
 
 def _packed_result(*given: Any) -> bytes:
@@ -160,6 +165,51 @@ def _packed_result(*given: Any) -> bytes:
 def made_there(client: Any, task: Callable[..., Any], partitions: Sequence[tuple[Any, ...]], *arguments: Any) -> Any:
     """Futures of ``task(*partition, *arguments)``, whose results stay on the cluster."""
     return client.compute(_tasks(task, partitions, arguments), retries=TASK_RETRIES)
+
+
+def in_turn(client: Any, task: Callable[..., R], parts: Iterable[tuple[Any, ...]], *arguments: Any) -> Iterator[R]:
+    """``task(*part, *arguments)`` of part after part, in their order; no more are begun than keep the workers busy.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    task : callable
+    parts : iterable of tuple
+        Small values, such as the name of a file and the place in it.
+    *arguments
+        What every task is given besides.
+    """
+    described = _packed((task, arguments))
+    sent: Any = described
+    if len(described) > BROADCAST_BYTES:
+        sent = persistently(lambda: client.scatter(described, broadcast=True, hash=False), client)
+    begun: deque[tuple[tuple[Any, ...], Any]] = deque()
+
+    def begin(part: tuple[Any, ...]) -> Any:
+        return client.submit(_of_part, sent, list(part), pure=False, retries=TASK_RETRIES)
+
+    def first() -> R:
+        part, future = begun.popleft()
+        futures = [future]
+
+        def run() -> R:
+            found: R = pickle.loads(gathered(client, [futures.pop() if futures else begin(part)])[0])
+            return found
+
+        return persistently(run, client)
+
+    most = AHEAD * max(1, sum(client.nthreads().values()))
+    for part in parts:
+        begun.append((part, begin(part)))
+        if len(begun) >= most:
+            yield first()
+    while begun:
+        yield first()
+
+
+def _of_part(described: bytes, part: list[Any]) -> bytes:
+    task, arguments = pickle.loads(described)
+    return _packed(task(*part, *arguments))
 
 
 def lazy_rows(
@@ -243,7 +293,7 @@ class DaskExecutor:
         if not isinstance(chunks, ClusterRows):
             return self._here.reduce(tally, chunks, counts_bytes=counts_bytes)
         job = _Pass(tally, chunks.changes, counts_bytes)
-        parts: list[C] = _persistently(lambda: self._counted(chunks.groups, job), self.client)
+        parts: list[C] = persistently(lambda: self._counted(chunks.groups, job), self.client)
         return merge_tree(parts)
 
     def each(self, task: Callable[[Any], None], chunks: Sequence[Any]) -> None:
@@ -263,33 +313,10 @@ class DaskExecutor:
         # For the same reason the last pass is let go after the next is on its way.
         self._last = []
         try:
-            parts = self.client.gather(futures)
+            parts = gathered(self.client, futures)
         except BaseException:
             self.client.cancel(futures)
             raise
         if sum(map(len, parts)) <= KEPT_BYTES:
             self._last = futures
         return [pickle.loads(part) for part in parts]
-
-
-def _persistently(run: Callable[[], R], client: Any) -> R:
-    """Run a pass again when the cluster lost something on the way that it cannot make again by itself."""
-    from concurrent.futures import CancelledError
-
-    import distributed.client
-    from distributed.scheduler import KilledWorker
-
-    # Earlier versions of distributed have no error of its own for this.
-    closed: type[Exception] = getattr(distributed.client, "ClosedClientError", OSError)
-
-    for attempt in range(MOST_ATTEMPTS):
-        try:
-            return run()
-        except (CancelledError, KilledWorker, OSError, TimeoutError, closed) as error:
-            if attempt == MOST_ATTEMPTS - 1 or client.status != "running":
-                raise ConnectionError(
-                    f"The Dask cluster was lost during a pass over the rows ({type(error).__name__}: {error}). With "
-                    "checkpoint=… the fit can be taken up where it was by resume=…, on a new cluster too."
-                ) from error
-            time.sleep(PAUSE_SECONDS * (attempt + 1))
-    raise AssertionError("unreachable")

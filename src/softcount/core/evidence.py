@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import diags_array, hstack, issparse, vstack
-from scipy.special import xlogy
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
@@ -258,7 +258,7 @@ def telling_features(model: MixtureModel, params: MixtureParams) -> FloatArray:
 
 def entropy_of(resp: FloatArray) -> FloatArray:
     r"""Entropy of each row, :math:`-\sum_k r_{ik}\log r_{ik}`."""
-    return np.asarray(-xlogy(resp, resp).sum(axis=1))
+    return np.asarray(-special.xlogy(resp, resp).sum(axis=1))
 
 
 def draw_components(log_weights: FloatArray, n: int, rng: np.random.Generator) -> NDArray[Any]:

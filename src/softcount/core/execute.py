@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
 from softcount.core.conveyor import Conveyor
@@ -80,7 +79,7 @@ def segments_of(chunks: Sequence[Any]) -> list[range]:
 
 
 def merge_tree(parts: Iterable[C]) -> C:
-    """Merge neighbors in pairs, then pairs of pairs, as soon as both are there.
+    """Merge neighbors in pairs, then pairs of pairs, as soon as both are there; nobody else needs the parts.
 
     Examples
     --------
@@ -91,12 +90,12 @@ def merge_tree(parts: Iterable[C]) -> C:
     for part in parts:
         level, merged = 0, part
         while waiting and waiting[-1][0] == level:
-            merged = waiting.pop()[1] + merged
+            merged = _absorbed(waiting.pop()[1], merged)
             level += 1
         waiting.append((level, merged))
     total = waiting.pop()[1]
     while waiting:
-        total = waiting.pop()[1] + total
+        total = _absorbed(waiting.pop()[1], total)
     return total
 
 
@@ -109,12 +108,19 @@ def tally_segment(
 
 
 def merge_in_order(parts: Iterable[C], size: int) -> C:
-    """The next ``size`` parts, merged one after the other."""
-    taken = islice(parts, size)
-    total = next(taken)
-    for part in taken:
-        total = total + part
+    """The next ``size`` parts, merged one after the other; nobody else needs them."""
+    rest = iter(parts)
+    total = next(rest)
+    for _ in range(size - 1):
+        # A part is given up before the next one is made, for no name keeps it.
+        total = _absorbed(total, next(rest))
     return total
+
+
+def _absorbed(total: C, part: C) -> C:
+    """Their sum, which where they are counts may lie where ``total`` lay: large tables are not made a third time."""
+    absorb: Callable[[C], C] | None = getattr(total, "absorb", None)
+    return total + part if absorb is None else absorb(part)
 
 
 def _lanes_of(chunks: Sequence[T], segments: list[range], counts_bytes: int) -> list[_Lane[T]]:

@@ -9,22 +9,22 @@ open.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from softcount._types import FloatArray, IntArray
-from softcount.core.candidates import CANDIDATES, FULL, MARGINALS, Candidates, Tell
+from softcount.core.candidates import CANDIDATES, FULL, Candidates, Tell
 from softcount.core.crossfit import HeldOut, folds
-from softcount.core.iterate import Stopping
+from softcount.core.fold_groups import FoldGroup, FoldsTogether, OneFold
 from softcount.core.journal import Journal, Record, once
-from softcount.core.learn import Plan, has_closed_form
+from softcount.core.learn import has_closed_form
 from softcount.core.mixture import MixtureParams
-from softcount.core.side_by_side import affordable_runs, passes_side_by_side, runs_at_once
+from softcount.core.side_by_side import UNNOTICED_BYTES, affordable_runs, run_bytes, runs_at_once
 
-__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "CrossFit", "cross_fit", "fold_passes"]
+__all__ = ["FIRST_LOOK", "MOST_HELD_OUT", "N_FOLDS", "CrossFit", "cross_fit", "fold_passes"]
 
 N_FOLDS = 5
 N_REPEATS = 2
@@ -42,10 +42,10 @@ IsEnough = Callable[[HeldOut], bool]
 
 @dataclass(frozen=True)
 class _Begun:
-    """A fold after the first look: the scores of the candidates without EM, and where EM is."""
+    """Some folds after the first look: the scores of all candidates, and where EM is, if that is kept."""
 
     scores: dict[str, FloatArray]
-    params: MixtureParams
+    params: MixtureParams | None
 
 
 def fold_passes(candidates: Candidates, n_iter: int) -> int:
@@ -84,26 +84,26 @@ class CrossFit:
         n_repeats = N_REPEATS if np.count_nonzero(codes >= 0) < ENOUGH_ROWS else 1
         self.deals = [parts for parts in folds(codes, N_FOLDS, n_repeats, rng) if parts]
         self.at_once = self._folds_at_once()
-        self._begun: list[_Begun] = []
+        self._look: HeldOut | None = None
+        self._begun: dict[int, _Begun] = {}
 
     def first_look(self) -> HeldOut | None:
         """The first deal after a few passes; None where looking would cost more than it may save.
 
-        What was fitted is kept, and :meth:`run` goes on from there.
+        What was fitted is kept, where it takes little room, and :meth:`run` goes on from there.
         """
         candidates = self.candidates
         if self.at_once == 1 or affordable_runs(candidates.informed, candidates.rows) < len(self.deals[0]):
             return None
-        parts = self.deals[0]
-        for first in range(0, len(parts), self.at_once):
-            held = parts[first : first + self.at_once]
-            self._say("a first look at", first, held)
+        found = self._nothing()
+        for first, group in self._groups(self.deals[0]):
+            self._say("a first look at", first, group.held)
             journal = candidates.plan.journal.part(f"look {first}")
-            found = once(journal, partial(self._looked, held, journal))
-            self._begun += [_Begun(one["scores"], candidates.informed.prepared(one["params"])) for one in found]
-        pairs = zip(self._begun, parts, strict=True)
-        scores = self._joined([begun.scores | self._of_em(begun.params, part) for begun, part in pairs])
-        return self._with_scores(self._nothing(), parts, scores)
+            record = once(journal, partial(self._looked, group, journal))
+            self._begun[first] = _Begun(**record)
+            found = self._with_scores(found, group.held, record["scores"])
+        self._look = found
+        return found
 
     def run(self, n_passes: int, is_enough: IsEnough | None = None) -> HeldOut:
         """All deals, or fewer where ``is_enough`` says of what was found that another one would tell nothing new.
@@ -114,100 +114,62 @@ class CrossFit:
             Passes over all rows in each fold; at least those of the first look, if there was one.
         is_enough : callable or None
         """
-        n_passes = max(n_passes, FIRST_LOOK) if self._begun else n_passes
+        n_passes = n_passes if self._look is None else max(n_passes, FIRST_LOOK)
         found = self._nothing()
         for repeat, parts in enumerate(self.deals):
-            for first in range(0, len(parts), self.at_once):
-                held = parts[first : first + self.at_once]
-                begun, self._begun = self._begun[: len(held)], self._begun[len(held) :]
-                self._say("", repeat * len(parts) + first, held)
-                journal = self.candidates.plan.journal.part(f"fold {repeat}.{first}")
-                found = self._with_scores(
-                    found, held, once(journal, partial(self._fold_scores, held, n_passes, journal, begun))
-                )
-            if repeat + 1 < len(self.deals) and is_enough is not None and is_enough(found):
+            if repeat > 0 and is_enough is not None and is_enough(found):
                 break
+            if repeat == 0 and self._look is not None and n_passes == FIRST_LOOK:
+                found = self._look
+            else:
+                found = self._deal(found, repeat, parts, n_passes)
         return found
 
-    # ---- one group of folds
+    # ---- groups of folds
     def _folds_at_once(self) -> int:
         candidates = self.candidates
         if not self.deals or FULL not in self.names or not has_closed_form(candidates.informed, candidates.told):
             return 1
-        return runs_at_once(candidates.informed, candidates.rows, N_FOLDS)
+        # The priors differ: what is told of the columns may take the place of one per class.
+        return min(runs_at_once(model, candidates.rows, N_FOLDS) for model in (candidates.plain, candidates.informed))
 
-    def _looked(self, held: list[IntArray], journal: Journal) -> list[Record]:
-        """Per fold, where its EM is after the first passes, and the scores of the other candidates."""
-        closed, starts = self._closed_forms(held, FIRST_LOOK, journal)
-        ends = self._passes(held, starts, FIRST_LOOK, journal)
-        return [{"scores": scores, "params": params} for scores, params in zip(closed, ends, strict=True)]
+    def _groups(self, parts: list[IntArray]) -> Iterator[tuple[int, FoldGroup]]:
+        """The folds of a deal in groups, each with the number of its first fold."""
+        for first in range(0, len(parts), self.at_once):
+            held = parts[first : first + self.at_once]
+            yield first, OneFold(self.candidates, *held) if len(held) == 1 else FoldsTogether(self.candidates, held)
+
+    def _looked(self, group: FoldGroup, journal: Journal) -> Record:
+        """The scores after the first passes, and where EM is then, unless that is too much to keep beside EM."""
+        scores = group.begin(self.names, FIRST_LOOK, journal)
+        group.go_on(FIRST_LOOK, journal)
+        is_small = N_FOLDS * run_bytes(self.candidates.informed, self.candidates.rows) <= UNNOTICED_BYTES
+        return {"scores": scores | {FULL: group.of_em()}, "params": group.params if is_small else None}
+
+    def _deal(self, found: HeldOut, repeat: int, parts: list[IntArray], n_passes: int) -> HeldOut:
+        """What was found, with the rows of one deal more."""
+        for first, group in self._groups(parts):
+            begun = self._begun.pop(first, None) if repeat == 0 else None
+            self._say("", repeat * len(parts) + first, group.held)
+            journal = self.candidates.plan.journal.part(f"fold {repeat}.{first}")
+            scores = once(journal, partial(self._fold_scores, group, n_passes, journal, begun))
+            found = self._with_scores(found, group.held, scores)
+        return found
 
     def _fold_scores(
-        self, held: list[IntArray], n_passes: int, journal: Journal, begun: list[_Begun]
+        self, group: FoldGroup, n_passes: int, journal: Journal, begun: _Begun | None
     ) -> dict[str, FloatArray]:
         """Log-posteriors of the rows held out, candidate by candidate."""
-        if begun:
-            closed, starts = [fold.scores for fold in begun], [fold.params for fold in begun]
+        if begun is not None and begun.params is not None:
+            scores = begun.scores
+            group.params = self.candidates.informed.prepared(begun.params)
             n_passes -= FIRST_LOOK
-            begun.clear()
         else:
-            closed, starts = self._closed_forms(held, n_passes, journal)
+            scores = group.begin(self.names, n_passes, journal)
         if FULL not in self.names:
-            return self._joined(closed)
-        ends = self._passes(held, starts, n_passes, journal)
-        return self._joined(
-            [scores | self._of_em(params, part) for scores, params, part in zip(closed, ends, held, strict=True)]
-        )
-
-    def _closed_forms(
-        self, held: list[IntArray], n_passes: int, journal: Journal
-    ) -> tuple[list[dict[str, FloatArray]], list[MixtureParams]]:
-        """Per fold, the scores of the candidates that need no EM over all rows, and what EM starts from.
-
-        They are scored as soon as they are fitted, so that their tables need not be kept. Where labels leave a choice
-        they take some passes over the labeled rows.
-        """
-        candidates = self.candidates
-        scores: list[dict[str, FloatArray]] = []
-        starts: list[MixtureParams] = []
-        for i, part in enumerate(held):
-            blocks, plan = candidates.held_blocks(part), self._fold_plan(n_passes, journal.part(f"{i}"))
-            scores.append({})
-            for name in self.names:
-                if name == FULL:
-                    continue
-                fit = candidates.fit(name, plan, part).fit
-                if fit.interrupted:
-                    raise KeyboardInterrupt
-                scores[-1][name] = candidates.log_posterior(fit.params, blocks)
-                if name == MARGINALS:
-                    starts.append(fit.params)
-                del fit
-        return scores, starts
-
-    def _passes(
-        self, held: list[IntArray], starts: list[MixtureParams], n_passes: int, journal: Journal
-    ) -> list[MixtureParams]:
-        """Where the EM of each fold is after some passes; the starts are used up."""
-        candidates = self.candidates
-        if n_passes == 0:
-            return starts
-        if len(held) == 1:
-            return [candidates.few_passes(starts, n_passes, held[0], journal.part(FULL))]
-        return passes_side_by_side(
-            candidates.informed,
-            candidates.executor,
-            candidates.rows,
-            starts,
-            left_out=[candidates.labeled[part] for part in held],
-            n_passes=n_passes,
-        )
-
-    def _fold_plan(self, n_passes: int, journal: Journal) -> Plan:
-        plan = self.candidates.plan
-        init = plan.init if isinstance(plan.init, str) else None
-        stopping = Stopping(n_passes, plan.stopping.tol)
-        return replace(plan, init=init, stopping=stopping, on_step=None, n_init=1, annealing=(), journal=journal)
+            return scores
+        group.go_on(n_passes, journal)
+        return scores | {FULL: group.of_em()}
 
     # ---- what was found
     def _nothing(self) -> HeldOut:
@@ -215,14 +177,6 @@ class CrossFit:
         empty = np.empty((0, candidates.plain.n_classes))
         scores = dict.fromkeys(self.names, empty)
         return HeldOut(none, candidates.codes[none], candidates.lengths[none], candidates.weight[none], scores)
-
-    def _of_em(self, params: MixtureParams, held: IntArray) -> dict[str, FloatArray]:
-        """The scores of EM on the rows held out."""
-        return {FULL: self.candidates.log_posterior(params, self.candidates.held_blocks(held))}
-
-    def _joined(self, folds_scores: list[dict[str, FloatArray]]) -> dict[str, FloatArray]:
-        """Scores fold after fold."""
-        return {name: np.concatenate([scores[name] for scores in folds_scores]) for name in self.names}
 
     def _with_scores(self, found: HeldOut, held: list[IntArray], scores: dict[str, FloatArray]) -> HeldOut:
         """What was found, with the rows of some more folds."""

@@ -50,7 +50,11 @@ class Model(Protocol[P]):
         ...
 
     def prepared(self, params: P) -> P:
-        """Parameters as they come from a checkpoint, with what is not written because it follows from them."""
+        """Bare parameters, or as they come from a checkpoint, with what follows from them."""
+        ...
+
+    def bare(self, params: P) -> P:
+        """Parameters to fall back on: without large tables that follow from them and are for counting alone."""
         ...
 
 
@@ -255,7 +259,7 @@ def iterate(
     model, executor, chunks
         The model, who runs its passes, and the rows.
     start : P
-        Starting parameters.
+        Starting parameters; given up as soon as they have been counted under, if the caller keeps no name of them.
     stopping : Stopping
         Limits.
     accelerate : bool
@@ -272,22 +276,31 @@ def iterate(
         counts = executor.reduce(lambda lane: model.tally(params, lane), chunks, counts_bytes=size)
         return counts, counts.objective + model.log_prior(params)
 
+    def ended(*, interrupted: bool) -> Fit[P]:
+        return replace(at, params=model.prepared(at.params)).fit(interrupted=interrupted)
+
     known = journal.recall()
     if known is not None:
         at = Progress.recalled(model, stopping, known)
         began -= at.history[-1].seconds
         if known["finished"]:
-            return at.fit(interrupted=False)
+            return ended(interrupted=False)
     else:
         counts, objective = assess(start)
-        at = Progress.begun(start, counts, objective, stopping, seconds=time.perf_counter() - began)
+        at = Progress.begun(model.bare(start), counts, objective, stopping, seconds=time.perf_counter() - began)
+        del counts
+    # Tables may be large: one that is not needed any more is not kept alive by a name, here and below.
+    del start
     try:
         while at.goes_on(stopping):
             leap, trail = at.leap(accelerate=accelerate)
+            leapt = leap is not None
             proposal = model.solve(at.counts if leap is None else leap, at.params)
+            del leap
             new_counts, new_objective = assess(proposal)
-            if leap is not None and not new_objective >= at.objective:
+            if leapt and not new_objective >= at.objective:
                 at = at.without_leap(trail)
+                del proposal, new_counts
                 continue
             for _ in range(MAX_RETREATS):
                 if new_objective >= at.objective - ROUNDING * abs(at.objective):
@@ -296,20 +309,22 @@ def iterate(
                 if shorter is None:
                     break
                 proposal = shorter
+                del new_counts, shorter
                 new_counts, new_objective = assess(proposal)
             if at.has_fallen(new_objective):
                 break
             # All at once, so that an interruption finds the iteration done or not begun.
             at = at.advanced(
-                proposal,
+                model.bare(proposal),
                 new_counts,
                 new_objective,
                 stopping,
                 trail=trail,
-                leapt=leap is not None,
+                leapt=leapt,
                 accelerate=accelerate,
                 seconds=time.perf_counter() - began,
             )
+            del proposal, new_counts, trail
             journal.keep(at.record, finished=False)
             if on_step is not None:
                 on_step(at.history[-1], at.params)
@@ -317,9 +332,9 @@ def iterate(
         journal.keep(at.record, finished=False, now=True)
         if isinstance(end, SystemExit):
             raise
-        return at.fit(interrupted=True)
+        return ended(interrupted=True)
     journal.keep(partial(at.record, finished=True), finished=True)
-    return at.fit(interrupted=False)
+    return ended(interrupted=False)
 
 
 def _report_fall(before: float, after: float, iteration: int) -> None:

@@ -36,7 +36,10 @@ def look_at_labeled_rows(
         def resp_of(chunk: Chunk) -> FloatArray:
             return labeled_resp(model, chunk, spread=spread)
 
-        counts = executor.reduce(lambda lane: looker.tally_given(lane, resp_of), chunks)
+        # Codes are counted as they are: a table of responsibilities would hold nothing but ones and zeros.
+        is_plain = model.has_single_components and chunks.all_known and not chunks.has_fixed_labels
+        tally = looker.tally_known if is_plain else lambda lane: looker.tally_given(lane, resp_of)
+        counts = executor.reduce(tally, chunks)
         moments: Any = counts.parts["0"]
         return LabeledMoments.from_moments(counts.parts[CLASSES].arrays()["weight"], moments)
 

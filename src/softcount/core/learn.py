@@ -31,7 +31,7 @@ from softcount.core.start import (
     starting_params,
 )
 
-__all__ = ["Learned", "Plan", "has_closed_form", "learn"]
+__all__ = ["Learned", "Plan", "from_counts", "has_closed_form", "learn"]
 
 DEFAULT_STARTS = 10
 #: More rows without a label than this are not all used while starts are being compared.
@@ -253,13 +253,18 @@ def _closed_form(model: MixtureModel, executor: Executor, chunks: Rows) -> Learn
         return model.tally_known(lane)
 
     counts = executor.reduce(tally, chunks, counts_bytes=model.counts_bytes())
+    model, params = from_counts(model, counts)
+    return Learned(model, Fit(params, counts, np.nan, True, 1), (), True)
+
+
+def from_counts(model: MixtureModel, counts: Counts) -> tuple[MixtureModel, MixtureParams]:
+    """The closed form: the model with its priors put in place by the counts of its rows, and its parameters."""
     priors = tuple(
         family.anchored(prior, _pooled(counts.parts[str(b)])) if family.needs_anchor(prior) else prior
         for b, (family, prior) in enumerate(zip(model.families, model.priors, strict=True))
     )
     model = replace(model, priors=priors)
-    params = model.solve(counts, None)
-    return Learned(model, Fit(params, counts, np.nan, True, 1), (), True)
+    return model, model.solve(counts, None)
 
 
 def _pooled(part: Any) -> Any:

@@ -1,7 +1,8 @@
 """Rows of a linear model that are not in memory: chunks that become rows of a design when they are counted.
 
-The first block of a chunk holds the columns, the second the target. Whatever goes through all rows of such a model is a
-sum (or a smallest, a largest) over chunks of what the same code says about the rows of one chunk.
+The first block of a chunk holds the columns, the second the target and what else is known of a row. Whatever goes
+through all rows of such a model is a sum (or a smallest, a largest) over chunks of what the same code says about the
+rows of one chunk.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ __all__ = [
     "DesignForm",
     "Largest",
     "OwnRows",
+    "RowColumns",
     "RowsElsewhere",
     "over_chunks",
     "rows_at",
     "summed",
-    "target_of",
 ]
 
 R = TypeVar("R")
@@ -104,6 +105,42 @@ class OwnRows(Generic[R]):
         vars(rows).clear()
 
 
+@dataclass(frozen=True)
+class RowColumns:
+    """How many columns of a chunk's second block hold what, one kind after the other.
+
+    Attributes
+    ----------
+    target, offset : int
+        More than one where there is one for every class.
+    frequency, precision, multiplicity : int
+        1 where the factors of a row's weight are needed apart.
+    """
+
+    target: int = 1
+    offset: int = 0
+    frequency: int = 0
+    precision: int = 0
+    multiplicity: int = 0
+
+    @property
+    def total(self) -> int:
+        """All columns of the block."""
+        return sum(vars(self).values())
+
+    def of(self, chunk: Chunk, kind: str) -> Any:
+        """What is held of one kind: a vector, a matrix where it has several columns, or None."""
+        kinds = list(vars(self))
+        start = sum(getattr(self, name) for name in kinds[: kinds.index(kind)])
+        n_columns: int = getattr(self, kind)
+        if not n_columns:
+            return None
+        block = chunk.blocks[1]
+        assert isinstance(block, DenseBlock)  # whoever reads the rows makes it so
+        part = block.values[:, start] if n_columns == 1 else block.values[:, start : start + n_columns]
+        return np.ascontiguousarray(part)
+
+
 class RowsElsewhere:
     """Rows of a model that are not in memory; a pass over them is what it is over the rows of each chunk, added up.
 
@@ -112,11 +149,14 @@ class RowsElsewhere:
     source : DistantRows or None
         The rows; left behind when this is sent to where they are.
     form : DesignForm
+    columns : RowColumns
+        What is known of a row beside its columns.
     """
 
     is_distant: ClassVar[bool] = True
     source: DistantRows | None
     form: DesignForm
+    columns: RowColumns
 
     def __getstate__(self) -> dict[str, Any]:
         return {**{name: value for name, value in vars(self).items() if name != "own_chunks"}, "source": None}
@@ -146,14 +186,6 @@ class RowsElsewhere:
     def digest(self) -> str:
         """A short text that other rows would not have."""
         return rows_digest(self.there())
-
-
-def target_of(chunk: Chunk) -> FloatArray:
-    """The target of every row of a chunk."""
-    block = chunk.blocks[1]
-    assert isinstance(block, DenseBlock)  # whoever reads the rows makes it so
-    values: FloatArray = block.values[:, 0]
-    return values
 
 
 def summed(measure: Callable[[R, int], Any], lane: Iterable[OwnRows[R]]) -> Any:

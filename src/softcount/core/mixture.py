@@ -28,13 +28,15 @@ from softcount.core.scratch import row_room
 from softcount.families._base import Params
 from softcount.families.columns import ColumnFamily, Scorer
 from softcount.families.gaussian import Gaussian
-from softcount.families.rowwise import LONG, add_to_rows, sum_of_rows
+from softcount.families.rowwise import fill_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
-__all__ = ["MixtureModel", "MixtureParams", "pooled_counts", "table_bytes"]
+__all__ = ["MixtureModel", "MixtureParams", "pooled_counts"]
 
 CLASSES = "classes"
+#: Counts this large have parameters whose scorers are worth making twice.
+BARE_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,12 @@ class MixtureModel:
         return self.make_params(proposal.log_weights, tuple(blocks))
 
     def prepared(self, params: MixtureParams) -> MixtureParams:
-        """Parameters as they come from a checkpoint, with their scorers."""
-        return self.make_params(params.log_weights, params.blocks)
+        """The parameters with their scorers."""
+        return params if params.scorers else self.make_params(params.log_weights, params.blocks)
+
+    def bare(self, params: MixtureParams) -> MixtureParams:
+        """The parameters without their scorers, where these are large: a scorer may hold a table of its own."""
+        return params if self.table_bytes < BARE_BYTES else replace(params, scorers=())
 
     # ---- one pass over some rows
     def tally(self, params: MixtureParams, chunks: Iterable[Chunk]) -> Counts:
@@ -191,17 +197,13 @@ class MixtureModel:
     ) -> FloatArray:
         """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
         scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
-        # Long rows are filled with the log-weights as fast as with zeros.
-        is_long = self.n_components >= LONG
-        np.copyto(scores, params.log_weights if is_long else 0.0)
+        fill_rows(scores, params.log_weights)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:
                 penalty = self.families[b].penalty(params.blocks[b], self.priors[b])
                 if penalty is not None:
                     scores += _penalty_rows(penalty, block)
-        if not is_long:
-            add_to_rows(scores, params.log_weights)
         return scores
 
     def row_weight(self, chunk: Chunk) -> FloatArray | None:
@@ -387,15 +389,3 @@ def _penalty_rows(penalty: FloatArray, block: Any) -> FloatArray:
     if not block.has_missing:
         return np.asarray(penalty.sum(axis=0))
     return np.asarray((~block.missing).astype(np.float64) @ penalty)
-
-
-def table_bytes(families: Sequence[ColumnFamily | Membership], blocks: Sequence[Any], n_components: int) -> int:
-    """About how many bytes one set of counts takes, which bounds how many are kept alive at a time."""
-    rows = 0
-    for family, block in zip(families, blocks, strict=True):
-        offsets = getattr(family, "offsets", None)
-        if offsets is not None and len(offsets) > 1:
-            rows += int(offsets[-1])
-        else:
-            rows += block.n_columns * (block.n_columns if not family.counts_incomplete_rows else 1)
-    return 8 * rows * n_components

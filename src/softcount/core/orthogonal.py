@@ -56,6 +56,10 @@ class TriangularFactor:
     def __add__(self, other: TriangularFactor) -> TriangularFactor:
         return TriangularFactor.of(np.vstack([self.triangle, other.triangle]))
 
+    def absorb(self, other: TriangularFactor) -> TriangularFactor:
+        """Both together."""
+        return self + other
+
     def scaled(self, factor: float) -> TriangularFactor:
         """Every row's weight multiplied by ``factor``."""
         return TriangularFactor(np.sqrt(factor) * self.triangle)
@@ -126,10 +130,6 @@ class OrthogonalSystem:
         full = np.zeros((self.kept.size, self.kept.size))
         full[np.ix_(self.kept, self.kept)] = root @ root.T
         return full
-
-    def log_determinant(self) -> float:
-        """Log-determinant of the Gram matrix of the kept columns."""
-        return float(2.0 * np.log(np.abs(np.diag(self.triangle))).sum())
 
 
 def independent_columns(factor: TriangularFactor, raw_norm: FloatArray) -> BoolArray:

@@ -15,11 +15,13 @@ By the design effect of cluster sampling, :math:`n_i` words of one document carr
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from softcount._types import FloatArray
 from softcount.families.blocks import Block, CodesBlock, DenseBlock, SparseBlock
+from softcount.kernels import csr_repeats
 
 __all__ = ["correlation_from_sums", "repetition_sums", "row_totals", "token_correlation", "with_evidence"]
 
@@ -48,6 +50,7 @@ def row_totals(block: Block) -> tuple[FloatArray, FloatArray]:
 
 
 def _sparse_totals(block: SparseBlock) -> tuple[FloatArray, FloatArray]:
+    block = _summed(block)
     start, stop = int(block.indptr[0]), int(block.indptr[-1])
     lengths = np.diff(block.indptr)
     if block.data is None:
@@ -57,6 +60,20 @@ def _sparse_totals(block: SparseBlock) -> tuple[FloatArray, FloatArray]:
     rows = np.repeat(np.arange(block.n_rows), lengths)
     total = np.asarray(np.bincount(rows, data, minlength=block.n_rows), dtype=np.float64)
     return total, np.asarray(np.bincount(rows, data * data, minlength=block.n_rows), dtype=np.float64)
+
+
+def _summed(block: SparseBlock) -> SparseBlock:
+    """The rows with every word's count in one entry: two entries may share it, but their squares are not its square."""
+    if not csr_repeats(block.indptr, block.indices, block.n_columns):
+        return block
+    from scipy.sparse import csr_array
+
+    part = slice(int(block.indptr[0]), int(block.indptr[-1]))
+    data = np.ones(part.stop - part.start) if block.data is None else block.data[part]
+    shape = (block.n_rows, block.n_columns)
+    table: Any = csr_array((data, block.indices[part], block.indptr - part.start), shape=shape, copy=True)
+    table.sum_duplicates()
+    return SparseBlock(table.indptr, table.indices, table.data, block.n_columns)
 
 
 def token_correlation(

@@ -65,7 +65,7 @@ def ledoit_wolf_intensity(weight: float, correlation: FloatArray, fourth: float)
     0.236
     """
     d = correlation.shape[0]
-    if d == 1 or weight <= 0.0:
+    if d <= 1 or weight <= 0.0:
         return 0.0
     square = float(np.sum(correlation * correlation))
     size = float(np.trace(correlation)) / d
@@ -90,13 +90,14 @@ def ledoit_wolf_by_class(
     resp_of : callable
         Weight of each row of a chunk in each class, shape (n_rows, n_classes).
     mean, variance : arrays of shape (n_features, n_classes)
-        Of the classes; a missing cell stands at the mean, a column without variance is not scaled.
+        Of the classes; a missing cell stands at the mean, a column without variance is not scaled, and one without any
+        cell in a class has no part in what is said of that class.
     """
     scale = np.where(variance > 0.0, np.sqrt(variance), 1.0)
     n_features, n_classes = mean.shape
 
     def tally(lane: Sequence[Chunk]) -> Counts:
-        weight, fourth = np.zeros(n_classes), np.zeros(n_classes)
+        weight, fourth, cells = np.zeros(n_classes), np.zeros(n_classes), np.zeros((n_classes, n_features))
         cross = np.zeros((n_classes, n_features, n_features))
         for chunk in lane:
             resp = resp_of(chunk)
@@ -105,20 +106,23 @@ def ledoit_wolf_by_class(
             for k in range(n_classes):
                 rows = np.flatnonzero(resp[:, k])
                 z = (values[rows] - mean[:, k]) / scale[:, k]
-                z = np.where(np.isnan(z), 0.0, z)
+                missing = np.isnan(z)
+                z = np.where(missing, 0.0, z)
                 share = resp[rows, k]
+                cells[k] += share @ ~missing
                 weight[k] += share.sum()
                 fourth[k] += share @ np.sum(z * z, axis=1) ** 2
                 cross[k] += (z * share[:, None]).T @ z
-        return Counts({PART: Sums({"weight": weight, "fourth": fourth, "cross": cross})})
+        return Counts({PART: Sums({"weight": weight, "fourth": fourth, "cross": cross, "cells": cells})})
 
-    size = 8 * n_classes * (n_features * n_features + 2)
+    size = 8 * n_classes * (n_features * n_features + n_features + 2)
     sums: Any = executor.reduce(tally, chunks, counts_bytes=size).parts[PART]
     safe = np.where(sums["weight"] > 0.0, sums["weight"], 1.0)
     correlation = sums["cross"] / safe[:, None, None]
-    terms = zip(sums["weight"], correlation, sums["fourth"], strict=True)
-    intensity = np.array([ledoit_wolf_intensity(float(w), c, float(f)) for w, c, f in terms])
-    size_of = np.trace(correlation, axis1=1, axis2=2) / n_features
+    seen = sums["cells"] > 0.0
+    terms = zip(sums["weight"], correlation, sums["fourth"], seen, strict=True)
+    intensity = np.array([ledoit_wolf_intensity(float(w), c[np.ix_(s, s)], float(f)) for w, c, f, s in terms])
+    size_of = np.trace(correlation, axis1=1, axis2=2) / np.maximum(seen.sum(axis=1), 1)
     target = size_of[:, None] * (scale.T**2)
     covariance = correlation * scale.T[:, :, None] * scale.T[:, None, :]
     return ClassShrinkage(intensity, target, covariance)

@@ -9,27 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from softcount import kernels
 from softcount._types import FloatArray, IntArray
-from softcount.core.chunks import Chunk, Chunks, Rows
-from softcount.core.execute import Executor
-from softcount.core.mixture import MixtureModel, MixtureParams, table_bytes
+from softcount.core.chunks import Chunk, Chunks, Rows, table_bytes
+from softcount.core.counts import Counts
+from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.families.blocks import Block, CodesBlock, SparseBlock
 from softcount.families.categorical import Categorical
 from softcount.families.gaussian import Gaussian
 from softcount.families.linear import LinearFamily
 from softcount.families.rowwise import sum_of_rows
+from softcount.families.statistics import Moments, Statistics, Sums
 
-__all__ = ["LeftOut", "SideBySide", "affordable_runs", "can_go_together", "passes_side_by_side", "runs_at_once"]
+__all__ = [
+    "UNNOTICED_BYTES",
+    "LeftOut",
+    "SideBySide",
+    "affordable_runs",
+    "can_go_together",
+    "counts_of",
+    "joined_counts",
+    "run_bytes",
+    "runs_at_once",
+]
 
 #: Scores of one chunk under all runs take at most so many bytes, for they should stay in the cache.
 SCORE_BYTES = 2**21
-#: Tables of all runs take at most this share of the rows' own bytes, or as many bytes as nobody notices.
+#: Tables of all runs but one take at most so many bytes; a run has its parameters, and counts that are being merged.
+SPARE_BYTES = 2**22
+TABLES_OF_A_RUN = 3
+#: Tables of runs that are kept take at most this share of the rows' own bytes, or as many bytes as nobody notices.
 TABLE_SHARE = 1.0 / 3.0
 UNNOTICED_BYTES = 2**20
 
@@ -99,24 +112,10 @@ class SideBySide(MixtureModel):
         """The parameters of all runs as those of one model."""
         log_weights = np.concatenate([run.log_weights for run in runs])
         blocks = tuple(
-            {name: np.concatenate([run.blocks[b][name] for run in runs], axis=-1) for name in runs[0].blocks[b]}
+            {name: _beside([run.blocks[b][name] for run in runs]) for name in runs[0].blocks[b]}
             for b in range(len(self.families))
         )
         return self.make_params(log_weights, blocks)
-
-    def parted(self, params: MixtureParams) -> list[MixtureParams]:
-        """The parameters of each run."""
-        runs = np.arange(self.n_components).reshape(self.n_runs, self.n_classes)
-        return [
-            self.make_params(
-                params.log_weights[own],
-                tuple(
-                    {name: np.ascontiguousarray(array[..., own]) for name, array in block.items()}
-                    for block in params.blocks
-                ),
-            )
-            for own in runs
-        ]
 
     def assign(self, scores: FloatArray, chunk: Chunk, log_weights: FloatArray) -> FloatArray:
         """Turn scores into weighted responsibilities run by run, in place, and return each run's log-likelihood."""
@@ -166,42 +165,41 @@ class SideBySide(MixtureModel):
         return np.asarray(log_class.ravel())
 
 
-def passes_side_by_side(
-    model: MixtureModel,
-    executor: Executor,
-    rows: Rows,
-    starts: list[MixtureParams],
-    *,
-    left_out: Sequence[IntArray],
-    n_passes: int,
-) -> list[MixtureParams]:
-    """The parameters of several runs of EM after some passes.
+def joined_counts(runs: Sequence[Counts]) -> Counts:
+    """The counts of several runs as those of one model, without an objective."""
+    return Counts({name: _joined_part([counts.parts[name] for counts in runs]) for name in runs[0].parts})
 
-    Parameters
-    ----------
-    model, executor, rows
-        The model of each run, who runs the passes, and all rows.
-    starts : list of MixtureParams
-        What each run starts from; emptied, so that these tables need not be kept.
-    left_out : sequence of integer arrays
-        The labeled rows that each run leaves out; no row twice.
-    n_passes : int
-    """
-    wide = SideBySide.of(model, len(starts), LeftOut.of(left_out))
-    params = wide.joined(starts)
-    starts.clear()
-    for _ in range(n_passes):
-        counts = executor.reduce(partial(wide.tally, params), rows, counts_bytes=wide.counts_bytes())
-        params = wide.solve(counts, params)
-    return wide.parted(params)
+
+def counts_of(counts: Counts, classes: IntArray) -> Counts:
+    """The counts of some of the classes, copied, without an objective."""
+    parts: Any = counts.parts
+    return Counts({name: part.take(classes) for name, part in parts.items()})
+
+
+def _joined_part(parts: Sequence[Statistics]) -> Statistics:
+    arrays = [part.arrays() for part in parts]
+    joined = {name: _beside([each[name] for each in arrays]) for name in arrays[0]}
+    first = parts[0]
+    if isinstance(first, Moments):
+        return Moments(**joined)
+    assert isinstance(first, Sums)
+    return Sums(joined, first.signed)
+
+
+def _beside(arrays: Sequence[FloatArray]) -> FloatArray:
+    """Arrays joined along their last axis, which is then the fastest in memory: kernels read it as it is."""
+    shape = (*arrays[0].shape[:-1], sum(array.shape[-1] for array in arrays))
+    joined: FloatArray = np.concatenate(arrays, axis=-1, out=np.empty(shape))
+    return joined
 
 
 def runs_at_once(model: MixtureModel, rows: Rows, n_runs: int) -> int:
     """How many runs go side by side: one where the model or the labels do not allow it, few where tables are large."""
     if not rows.has_labels or not can_go_together(model, rows):
         return 1
+    tables = TABLES_OF_A_RUN * run_bytes(model, rows)
     score_bytes = 8 * min(rows.rows_per_chunk, rows.n_rows) * model.n_classes
-    return max(1, min(n_runs, SCORE_BYTES // score_bytes, affordable_runs(model, rows)))
+    return max(1, min(n_runs, SCORE_BYTES // score_bytes, 1 + SPARE_BYTES // max(tables, 1)))
 
 
 def can_go_together(model: MixtureModel, rows: Rows) -> bool:
@@ -213,9 +211,13 @@ def can_go_together(model: MixtureModel, rows: Rows) -> bool:
     return all(_is_free(family, prior) for family, prior in zip(model.families, model.priors, strict=True))
 
 
+def run_bytes(model: MixtureModel, rows: Rows) -> int:
+    """How many bytes a table of one run takes."""
+    return table_bytes(model.families, rows.layout, model.n_classes)
+
+
 def affordable_runs(model: MixtureModel, rows: Rows) -> int:
     """How many runs may keep their tables at a time, beside the rows."""
-    tables = table_bytes(model.families, rows.layout, model.n_classes)
     if isinstance(rows, Chunks):
         n_bytes = float(sum(_bytes(block) for block in rows.blocks))
     else:
@@ -223,7 +225,7 @@ def affordable_runs(model: MixtureModel, rows: Rows) -> int:
         first = rows[0]
         n_bytes = sum(_bytes(block) for block in first.blocks) * rows.n_rows / max(first.n_rows, 1)
     allowed = max(UNNOTICED_BYTES, int(TABLE_SHARE * n_bytes))
-    return allowed // max(tables, 1)
+    return allowed // max(run_bytes(model, rows), 1)
 
 
 def _is_free(family: object, prior: Any) -> bool:
@@ -240,5 +242,6 @@ def _is_free(family: object, prior: Any) -> bool:
 
 def _bytes(block: Block) -> int:
     if isinstance(block, SparseBlock):
-        return int(block.indices.nbytes + (0 if block.data is None else block.data.nbytes))
+        # Counts as the eight bytes they come with, however short they are kept.
+        return int(block.indices.nbytes + (0 if block.data is None else 8 * block.data.size))
     return int(block.codes.nbytes if isinstance(block, CodesBlock) else block.values.nbytes)

@@ -109,7 +109,7 @@ class Work:
     def whole(self, numbered: Sequence[tuple[int, Start]], executor: Executor, step: OnStep | None) -> list[Run]:
         """Run starts to the end."""
 
-        def alone(index: int, params: MixtureParams) -> Fit[MixtureParams]:
+        def alone(index: int, params: list[MixtureParams]) -> Fit[MixtureParams]:
             return self._to_the_end(index, params, executor, step)
 
         way = _Way(self.chunks, executor, step, accelerate=self.effort.accelerate, name="whole")
@@ -120,9 +120,9 @@ class Work:
         limit = self.effort.stopping
         stopping = Stopping(min(self.effort.short_iter, limit.max_iter), 1e-5 if limit.tol > 0.0 else 0.0)
 
-        def alone(index: int, params: MixtureParams) -> Fit[MixtureParams]:
+        def alone(index: int, params: list[MixtureParams]) -> Fit[MixtureParams]:
             journal = self._journal_of(index).part("short")
-            return iterate(self.model, executor, self.compared, params, stopping, on_step=step, journal=journal)
+            return iterate(self.model, executor, self.compared, params.pop(), stopping, on_step=step, journal=journal)
 
         return self._from_the_start(_Way(self.compared, executor, step), numbered, stopping, alone)
 
@@ -135,8 +135,8 @@ class Work:
         params = [softened(self.model).solve(fit.counts, None) if partly else fit.params for _, fit in going]
         n_done = [0 if partly else fit.n_iter for _, fit in going]
 
-        def alone(place: int) -> Fit[MixtureParams]:
-            return self._to_the_end(going[place][0].index, params[place], executor, step, n_done=n_done[place])
+        def alone(place: int, start: list[MixtureParams]) -> Fit[MixtureParams]:
+            return self._to_the_end(going[place][0].index, start, executor, step, n_done=n_done[place])
 
         way = _Way(self.chunks, executor, step, accelerate=self.effort.accelerate)
         ends = self._each(
@@ -154,37 +154,45 @@ class Work:
         way: _Way,
         numbered: Sequence[tuple[int, Start]],
         stopping: Stopping,
-        alone: Callable[[int, MixtureParams], Fit[MixtureParams]],
+        alone: Callable[[int, list[MixtureParams]], Fit[MixtureParams]],
     ) -> list[Run]:
         """Make the starts and run them."""
         ended: dict[int, Run] = {}
-        begun: list[tuple[int, MixtureParams, str]] = []
+        begun: list[tuple[int, str]] = []
+        starts: list[MixtureParams] = []
         for index, start in numbered:
             try:
-                begun.append((index, *self._started(index, start)))
+                params, note = self._started(index, start)
             except FAILURES as error:
                 ended[index] = Run(index, None, failure=error)
-        params = [params for _, params, _ in begun]
+                continue
+            begun.append((index, note))
+            starts.append(params)
+            del params
         ends = self._each(
             way,
-            params,
+            starts,
             [stopping] * len(begun),
-            lambda place: alone(*begun[place][:2]),
+            lambda place, start: alone(begun[place][0], start),
             self._journal_of(numbered[0][0]).part(f"{way.name} together"),
         )
-        for (index, _, note), end in zip(begun, ends, strict=False):
+        for (index, note), end in zip(begun, ends, strict=False):
             ended[index] = Run(index, None, failure=end) if isinstance(end, Exception) else Run(index, end, note)
         return [ended[index] for index, _ in numbered if index in ended]
 
     def _each(
         self,
         way: _Way,
-        starts: Sequence[MixtureParams],
+        starts: list[MixtureParams],
         stopping: Sequence[Stopping],
-        alone: Callable[[int], Fit[MixtureParams]],
+        alone: Callable[[int, list[MixtureParams]], Fit[MixtureParams]],
         journal: Journal,
     ) -> list[Fit[MixtureParams] | Exception]:
-        """How each run ends, side by side where there are several; fewer where Ctrl-C ended one that went alone."""
+        """How each run ends, side by side where there are several; fewer where Ctrl-C ended one that went alone.
+
+        ``starts`` is emptied: a run that goes alone is given a list of its start, from which it takes it, so that no
+        name keeps these tables while it runs.
+        """
         if len(starts) > 1:
             # Where one fails, each goes alone, so that it takes none with it.
             with suppress(*FAILURES):
@@ -201,9 +209,9 @@ class Work:
                     )
                 ]
         found: list[Fit[MixtureParams] | Exception] = []
-        for place in range(len(starts)):
+        for place in range(len(stopping)):
             try:
-                fit = alone(place)
+                fit = alone(place, [starts.pop(0)])
             except FAILURES as error:
                 found.append(error)
                 continue
@@ -231,28 +239,30 @@ class Work:
         return params, note
 
     def _to_the_end(
-        self, index: int, start: MixtureParams, executor: Executor, step: OnStep | None, *, n_done: int = 0
+        self, index: int, start: list[MixtureParams], executor: Executor, step: OnStep | None, *, n_done: int = 0
     ) -> Fit[MixtureParams]:
         """Run at every temperature in turn, each from where the last one ended; the last at the model's own.
 
-        The short run's ``n_done`` iterations count among those that a start may take.
+        ``start`` holds the start alone, which is taken from it. The short run's ``n_done`` iterations count among those
+        that a start may take.
         """
-        params, effort, journal = start, self.effort, self._journal_of(index)
+        effort, journal = self.effort, self._journal_of(index)
         if effort.annealing:
             mild = replace(effort.stopping, tol=max(effort.stopping.tol, 1e-5))
             rows = _with_labels(self.chunks, self.model.n_classes)
             for number, temperature in enumerate(effort.annealing):
                 hot = replace(self.model, temperature=self.model.temperature * temperature)
                 heat = journal.part(f"heat {number}")
-                run = iterate(hot, executor, rows, params, mild, on_step=step, journal=heat)
-                params = run.params
+                run = iterate(hot, executor, rows, start.pop(), mild, on_step=step, journal=heat)
                 if run.interrupted:
                     return run
+                start.append(run.params)
+                del run
         return iterate(
             self.model,
             executor,
             self.chunks,
-            params,
+            start.pop(),
             self._limit(n_done),
             accelerate=effort.accelerate,
             on_step=step,

@@ -24,7 +24,7 @@ from softcount.core.iterate import Fit, Progress, Step, Stopping
 from softcount.core.journal import NO_JOURNAL, Journal, Record
 from softcount.core.mixture import MixtureModel, MixtureParams
 from softcount.core.one_pass import counted_at_once
-from softcount.core.side_by_side import LeftOut, SideBySide, affordable_runs, can_go_together
+from softcount.core.side_by_side import LeftOut, SideBySide, affordable_runs, can_go_together, joined_counts
 from softcount.families._base import Params
 from softcount.families.blocks import SparseBlock
 from softcount.families.columns import PseudoCounts
@@ -180,8 +180,11 @@ class _Wide(SideBySide):
             return super().solve(counts, previous)
         alone = self.alone
         assert alone is not None
-        owns = (slice(first, first + self.n_classes) for first in range(0, self.n_components, self.n_classes))
-        return self.joined([alone.solve(Counts(_parts_of(counts, own))) for own in owns])
+        return self.joined([alone.solve(Counts(_parts_of(counts, own))) for own in self._owns()])
+
+    def _owns(self) -> list[slice]:
+        """The columns of each run."""
+        return [slice(first, first + self.n_classes) for first in range(0, self.n_components, self.n_classes)]
 
     def tally(self, params: MixtureParams, chunks: Iterable[Chunk]) -> Counts:
         """Expected counts of the rows in all runs, and each run's log-likelihood."""
@@ -191,10 +194,9 @@ class _Wide(SideBySide):
             return self._counts(at_once.class_weight, [at_once.statistics], objectives)
         alone, kept = self.alone, list(lane)
         assert alone is not None
-        counts = [alone.tally(alone.prepared(own), kept) for own in self.parted(params)]
+        counts = [alone.tally(alone.prepared(_owned_params(_params_of(params, own))), kept) for own in self._owns()]
         objectives = np.array([each.objective for each in counts])
-        parts = {name: _side_by_side([each.parts[name] for each in counts]) for name in counts[0].parts}
-        return Counts(parts, objectives)
+        return replace(joined_counts(counts), objective=objectives)
 
 
 # ---- the columns of a run in wide tables
@@ -218,9 +220,7 @@ class _Share(Counts):
     @property
     def params(self) -> MixtureParams:
         """The parameters, as views and without scorers."""
-        own = self.own
-        blocks = tuple({name: array[..., own] for name, array in block.items()} for block in self.wide_params.blocks)
-        return MixtureParams(self.wide_params.log_weights[own], blocks)
+        return _params_of(self.wide_params, self.own)
 
     @cached_property
     def parts(self) -> Mapping[str, Statistics]:
@@ -270,6 +270,11 @@ def _end(model: MixtureModel, run: Run, *, interrupted: bool) -> Fit[MixturePara
     return replace(fit, params=model.make_params(fit.params.log_weights, fit.params.blocks))
 
 
+def _params_of(params: MixtureParams, own: slice) -> MixtureParams:
+    blocks = tuple({name: array[..., own] for name, array in block.items()} for block in params.blocks)
+    return MixtureParams(params.log_weights[own], blocks)
+
+
 def _owned_params(params: MixtureParams) -> MixtureParams:
     blocks = tuple({name: array.copy() for name, array in block.items()} for block in params.blocks)
     return MixtureParams(params.log_weights.copy(), blocks)
@@ -301,17 +306,7 @@ def _joined(runs: Sequence[Counts]) -> Counts:
         wide = first.wide_counts
         if all(isinstance(run, _Share) and run.wide_counts is wide and run.place == r for r, run in enumerate(runs)):
             return wide
-    return Counts({name: _side_by_side([counts.parts[name] for counts in runs]) for name in first.parts})
-
-
-def _side_by_side(parts: Sequence[Statistics]) -> Statistics:
-    arrays = [part.arrays() for part in parts]
-    joined: dict[str, FloatArray] = {name: np.concatenate([a[name] for a in arrays], axis=-1) for name in arrays[0]}
-    first = parts[0]
-    if isinstance(first, Moments):
-        return Moments(**joined)
-    assert isinstance(first, Sums)
-    return Sums(joined, first.signed)
+    return joined_counts(runs)
 
 
 def _has_flat_prior(model: MixtureModel) -> bool:

@@ -19,7 +19,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from softcount._types import BoolArray, FloatArray
 
-__all__ = ["Factor", "factorize"]
+__all__ = ["Factor", "factorize", "kept_part"]
 
 #: Below this, a pivot of a Gram matrix in double precision says nothing about its column any more.
 PIVOT_TOLERANCE = 1e-11
@@ -52,7 +52,7 @@ class Factor:
     def solve(self, right: FloatArray) -> FloatArray:
         """The solution for a vector or for each column of a matrix, with one step of iterative refinement."""
         kept = ~self.aliased
-        system = self.matrix[np.ix_(kept, kept)]
+        system = kept_part(self.matrix, kept)
         target = right[kept]
         found = self._back_substitute(target)
         found = found + self._back_substitute(target - system @ found)
@@ -68,10 +68,6 @@ class Factor:
         full[np.ix_(kept, kept)] = root.T @ root
         return full
 
-    def log_determinant(self) -> float:
-        """Log-determinant of the system of the kept columns."""
-        return float(2.0 * (np.log(np.diag(self.lower)).sum() - np.log(self.scale).sum()))
-
     def _back_substitute(self, right: FloatArray) -> FloatArray:
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
         if right.size == 0:
@@ -82,6 +78,12 @@ class Factor:
         half = lapack.dtrtrs(upper, scale * right, lower=0, trans=1)[0]
         answer: FloatArray = scale * lapack.dtrtrs(upper, half, lower=0)[0]
         return answer
+
+
+def kept_part(matrix: FloatArray, kept: BoolArray) -> FloatArray:
+    """Rows and columns of those kept; the matrix itself where all are, for picking takes longer than a small solve."""
+    part: FloatArray = matrix if kept.all() else matrix[np.ix_(kept, kept)]
+    return part
 
 
 def factorize(matrix: FloatArray, *, tolerance: float = PIVOT_TOLERANCE) -> Factor:

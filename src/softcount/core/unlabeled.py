@@ -74,8 +74,10 @@ def can_choose(model: MixtureModel, chunks: Rows) -> bool:
         some_open = facts.n_unlabeled > 0 and model.n_classes >= 2 and facts.support is not None
         return some_open and bool((chunks.class_support(model.n_classes) > 0.0).all())
     assert isinstance(chunks, Chunks)
+    if chunks.labels is None or model.n_classes < 2 or chunks.all_known:
+        return False
     labels, usable = chunks.labels, usable_rows(chunks)
-    if labels is None or model.n_classes < 2 or not (labels.is_unlabeled() & usable).any():
+    if not (labels.is_unlabeled() & usable).any():
         return False
     return bool((labels.take(np.flatnonzero(usable)).class_support() > 0.0).all())
 

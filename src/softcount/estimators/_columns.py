@@ -135,7 +135,7 @@ class TablePlan:
 def _numbers(columns: list[Column], family: ColumnFamily) -> DenseBlock:
     names = [column.name for column in columns]
     for column in columns:
-        if column.values.dtype.kind == "O":
+        if column.values.dtype.kind == "O" and column.kind == "category":
             row = int(np.flatnonzero(~column.missing)[0])
             raise InputError(
                 f"Row {row}, column {column.name!r} holds {column.values[row]!r}, but a {family.name} column holds "

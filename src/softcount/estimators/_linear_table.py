@@ -11,8 +11,10 @@ from sklearn.utils.validation import validate_data
 
 from softcount._errors import InputError
 from softcount._types import FloatArray, Table
-from softcount.estimators._tables import with_place, without_na
+from softcount.estimators._plain_array import FLOATS, take_plain
+from softcount.estimators._tables import refuse_repeated_names, with_place, without_na
 from softcount.inputs.batches import is_arrow
+from softcount.inputs.masked import unmasked
 
 #: The squared number of columns has to fit into memory a few times: 3 GB each at this width.
 MOST_COLUMNS = 20_000
@@ -36,8 +38,12 @@ __all__ = [
 
 def read_table(estimator: Any, X: Any, *, reset: bool, fewest_columns: int = 1) -> Table:
     """X as float64 or float32, dense or CSR; finiteness is checked by :func:`check_finite`."""
+    if take_plain(estimator, X, reset=reset, kinds=FLOATS, check_finite=False):
+        return cast("Table", X)
     if is_arrow(X):
         return _read_arrow(estimator, X, reset=reset)
+    X = unmasked(X)
+    refuse_repeated_names(X)
     shape = getattr(X, "shape", ())
     if not fewest_columns and shape[1:] == (0,):
         X = np.empty(shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,9 +14,12 @@ from sklearn.utils.validation import check_array, validate_data
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
+from softcount.core.execute import resolve_n_jobs
+from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
-from softcount.kernels import NumberRange, number_range
+from softcount.inputs.masked import unmasked
+from softcount.kernels import NumberRange, csr_repeats, number_range
 
 __all__ = [
     "check_counts",
@@ -28,6 +32,7 @@ __all__ = [
     "range_of",
     "read_codes",
     "read_numbers",
+    "refuse_repeated_names",
     "sparse_block",
     "with_place",
     "without_duplicates",
@@ -41,6 +46,8 @@ ADVICE = "Correct the cell, or make it NaN if the value is missing."
 Names: TypeAlias = Callable[[], list[str]]
 #: Codes are kept in 32 bits.
 LARGEST_CODE = 2**31 - 1
+#: Numbers that a thread looks at before it takes the next; fewer are looked at by one thread.
+PIECE = 2**19
 
 
 def is_sparse(X: Any) -> bool:
@@ -74,11 +81,15 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool, accept_sparse: bool = T
             ensure_all_finite="allow-nan" if check_finite else False,
         )
 
+    if take_plain(estimator, X, reset=reset, kinds=NUMBERS, check_finite=check_finite):
+        return X
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         plain = None if reset else _known_columns(estimator, X, check_finite=check_finite)
         if plain is not None:
             return plain
         X = X.to_pandas()
+    X = unmasked(X)
+    refuse_repeated_names(X)
     _refuse_texts(X, type(estimator).__name__)
     try:
         checked = check(X)
@@ -111,6 +122,14 @@ def _known_columns(estimator: Any, X: Any, *, check_finite: bool) -> NDArray[Any
     return cells if seen.least > -np.inf and seen.greatest < np.inf else None
 
 
+def refuse_repeated_names(X: Any) -> None:
+    """Refuse a data frame two of whose columns have one name; only those of pandas can."""
+    names: Any = getattr(X, "columns", None)
+    if not getattr(names, "is_unique", True):
+        twice = sorted({str(name) for name in names[names.duplicated()]})
+        raise InputError(f"The column names {twice} occur more than once in X. Rename the columns.")
+
+
 def _refuse_texts(X: Any, name: str) -> None:
     """Refuse texts in a row, one of the commonest mistakes, which reshaping would not mend."""
     if type(X).__module__.startswith("polars"):
@@ -136,12 +155,25 @@ def check_finite(estimator: Any, X: NDArray[Any]) -> None:
         raise with_place(error, X, estimator) from None
 
 
-def range_of(X: Any) -> NumberRange:
-    """What the cells of a table lie between, or the stored entries of a sparse one, in one look."""
+def range_of(X: Any, n_jobs: int | None = 1) -> NumberRange:
+    """What the cells of a table lie between, or the stored entries of a sparse one, seen once by ``n_jobs`` threads."""
     cells = X.data if is_sparse(X) else X.T if X.flags.f_contiguous else X
-    if cells.flags.c_contiguous:
-        return number_range(cells.reshape(-1))
-    parts = [number_range(np.ascontiguousarray(row)) for row in cells]
+    if not cells.flags.c_contiguous:
+        return _united([number_range(np.ascontiguousarray(row)) for row in cells])
+    cells = cells.reshape(-1)
+    if cells.size <= PIECE:
+        return number_range(cells)
+    # The pieces do not depend on the number of threads, so neither do the last digits of the total.
+    pieces = [cells[start : start + PIECE] for start in range(0, cells.size, PIECE)]
+    n_threads = min(resolve_n_jobs(n_jobs), len(pieces))
+    if n_threads == 1:
+        return _united([number_range(piece) for piece in pieces])
+    with ThreadPoolExecutor(n_threads) as pool:
+        return _united(list(pool.map(number_range, pieces)))
+
+
+def _united(parts: list[NumberRange]) -> NumberRange:
+    """What all parts lie between."""
     return NumberRange(
         min((part.least for part in parts), default=np.inf),
         max((part.greatest for part in parts), default=-np.inf),
@@ -238,8 +270,8 @@ def sparse_block(X: Any, *, binary: bool = False, has_missing: bool | None = Non
 
 
 def without_duplicates(X: Any) -> Any:
-    """A CSR matrix in which no cell is stored twice."""
-    if X.has_canonical_format:
+    """A CSR matrix in which no cell is stored twice; the one given where that holds, in whatever order it is stored."""
+    if X.has_canonical_format or not csr_repeats(X.indptr, X.indices, X.shape[1]):
         return X
     X = X.copy()
     X.sum_duplicates()
@@ -250,8 +282,10 @@ def check_magnitude(X: NDArray[Any], names: list[str]) -> None:
     """Refuse values whose squares leave the range of floating point."""
     if X.dtype.kind != "f" or X.dtype.itemsize <= 4 or X.size == 0:
         return
-    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN.
-    largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
+    # Twice over the table, which costs no array of its size; fmax and fmin pass over NaN, but take longer.
+    largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+    if np.isnan(largest).any():
+        largest = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
     wrong = (largest > LARGEST_VALUE) | ((largest > 0.0) & (largest < SMALLEST_VALUE))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])
@@ -278,7 +312,7 @@ def check_counts(X: Any, names: Names, estimator: Any) -> NumberRange:
     NumberRange
         What the counts lie between.
     """
-    seen = range_of(X)
+    seen = range_of(X, getattr(estimator, "n_jobs", 1))
     if seen.least >= 0.0 and seen.greatest <= LARGEST_VALUE:
         return seen
     check_finite(estimator, X)

@@ -310,7 +310,7 @@ class BayesianLinearRegression(AnswersInBatches, Savable, RegressorMixin, BaseEs
                 self, X, y, sample_weight, family=GaussianFamily(), fit_intercept=True, always_center=True
             )
             check_width(seen.form.n_features, "The posterior covariance", "Select or hash columns first.")
-            middle = float(seen.survey.target.mean[0])
+            middle = float(seen.survey.target.values.mean[0])
             return tally_distant_moments(rows, seen.form, middle, ThreadExecutor(self.n_jobs))
 
     def _solve(self, moments: Moments) -> Self:

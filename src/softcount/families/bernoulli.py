@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log1p
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, inner, prepend_size
 from softcount.families.columns import PseudoCounts, others_mean, weighted_sum
 from softcount.families.linear import LinearFamily
+from softcount.families.rowwise import plus_row
 from softcount.families.supports import is_yes_or_no
 
 __all__ = ["Bernoulli"]
@@ -37,7 +37,7 @@ class Bernoulli(LinearFamily):
         """Parameters from the probability of a one."""
         prob = np.asarray(prob, dtype=np.float64)
         with np.errstate(divide="ignore"):
-            return {"log_prob": np.log(prob), "log_not": log1p(-prob)}
+            return {"log_prob": np.log(prob), "log_not": np.log1p(-prob)}
 
     def natural(self, params: Params) -> FloatArray:
         r""":math:`\eta = \log\theta - \log(1-\theta)`."""
@@ -121,7 +121,8 @@ class Bernoulli(LinearFamily):
         r""":math:`\theta_{jk} = (s_{jk} + a) / (w_{jk} + a + b)`; without any count one half."""
         # In place, because tables of many columns and classes are larger than the caches.
         other = prior.alpha if prior.other is None else prior.other
-        log_prob, log_not = statistics["sum"] + prior.alpha, statistics["weight"] - statistics["sum"]
+        log_prob, log_not = statistics["sum"] + prior.alpha, np.negative(statistics["sum"])
+        plus_row(log_not, statistics["weight"])
         below = log_not < 0.0 if log_not.min(initial=0.0) < 0.0 else None
         log_not = log_not if below is None else np.maximum(log_not, 0.0, out=log_not)
         log_not += other
@@ -129,9 +130,9 @@ class Bernoulli(LinearFamily):
         # Summed anew only where the two differ: the weight often is one number for all columns of a class.
         total = total if below is None else np.where(below, log_prob + log_not, total)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_total = np.log(total)
-            np.subtract(np.log(log_prob, out=log_prob), log_total, out=log_prob)
-            np.subtract(np.log(log_not, out=log_not), log_total, out=log_not)
+            less = -np.log(total)
+            for table in (log_prob, log_not):
+                plus_row(np.log(table, out=table), less)
         if total.min(initial=1.0) <= 0.0:
             nothing = np.broadcast_to(total <= 0.0, log_prob.shape)
             log_prob[nothing] = log_not[nothing] = -np.log(2.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy import special
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
@@ -53,7 +53,7 @@ class Beta(ColumnFamily):
     def log_normalizer(self, natural: ArrayLike) -> FloatArray:
         r""":math:`A(\eta) = \log B(\eta_1 + 1, \eta_2 + 1)`."""
         pair = np.asarray(natural, dtype=np.float64) + 1.0
-        return np.asarray(gammaln(pair).sum(axis=-1) - gammaln(pair.sum(axis=-1)))
+        return np.asarray(special.gammaln(pair).sum(axis=-1) - special.gammaln(pair.sum(axis=-1)))
 
     def stats(self, x: ArrayLike) -> FloatArray:
         r""":math:`(\log x, \log(1-x))`."""
@@ -68,13 +68,13 @@ class Beta(ColumnFamily):
     def mean_stats(self, params: Params) -> FloatArray:
         r""":math:`(\psi(a) - \psi(a+b), \psi(b) - \psi(a+b))`."""
         pair = _pair(params)
-        return np.asarray(digamma(pair) - digamma(pair.sum(axis=-1, keepdims=True)))
+        return np.asarray(special.digamma(pair) - special.digamma(pair.sum(axis=-1, keepdims=True)))
 
     def cov_stats(self, params: Params) -> FloatArray:
         r""":math:`\mathrm{diag}(\psi'(a), \psi'(b)) - \psi'(a+b)`."""
         pair = _pair(params)
-        own = polygamma(1, pair)[..., None] * np.eye(2)
-        return np.asarray(own - polygamma(1, pair.sum(axis=-1))[..., None, None])
+        own = special.polygamma(1, pair)[..., None] * np.eye(2)
+        return np.asarray(own - special.polygamma(1, pair.sum(axis=-1))[..., None, None])
 
     def from_mean_stats(self, mean: ArrayLike) -> Params:
         r"""The concentrations with these expected logarithms."""

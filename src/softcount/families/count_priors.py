@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy import special
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
@@ -77,7 +77,7 @@ class Beta(ConjugatePrior):
     def log_normalizer(self) -> FloatArray:
         r""":math:`\log B(a, b)`."""
         a, b = self._fields()
-        return np.asarray(gammaln(a) + gammaln(b) - gammaln(a + b))
+        return np.asarray(special.gammaln(a) + special.gammaln(b) - special.gammaln(a + b))
 
     def posterior(self, family: Family, x: ArrayLike, weight: ArrayLike | None = None) -> Beta:
         """Successes and failures added to the prior's."""
@@ -172,7 +172,7 @@ class Dirichlet(ConjugatePrior):
     def log_normalizer(self) -> FloatArray:
         r""":math:`\sum_v \log\Gamma(c_v) - \log\Gamma(\sum_v c_v)`."""
         c = self._values()
-        return np.asarray(gammaln(c).sum(axis=-1) - gammaln(c.sum(axis=-1)))
+        return np.asarray(special.gammaln(c).sum(axis=-1) - special.gammaln(c.sum(axis=-1)))
 
     def posterior(self, family: Family, x: ArrayLike, weight: ArrayLike | None = None) -> Dirichlet:
         """Counts added to the prior's."""
@@ -268,7 +268,7 @@ class Gamma(ConjugatePrior):
     def log_normalizer(self) -> FloatArray:
         r""":math:`\log\Gamma(a) - a \log\beta`."""
         shape, rate = self._fields()
-        return np.asarray(gammaln(shape) - shape * np.log(rate))
+        return np.asarray(special.gammaln(shape) - shape * np.log(rate))
 
     def posterior(self, family: Family, x: ArrayLike, weight: ArrayLike | None = None) -> Gamma:
         """Events and exposure added to the prior's."""
@@ -288,7 +288,7 @@ class Gamma(ConjugatePrior):
 
         def log_density(x: FloatArray) -> FloatArray:
             tail = -shape * np.log1p(1.0 / rate) - x * np.log1p(rate)
-            return np.asarray(log_gamma_ratio(shape, x) - gammaln(x + 1.0) + tail)
+            return np.asarray(log_gamma_ratio(shape, x) - special.gammaln(x + 1.0) + tail)
 
         return family.on_support(x, log_density)
 

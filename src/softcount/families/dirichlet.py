@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy import special
 
 from softcount._errors import InputError
 from softcount._types import CodesArray, FloatArray
@@ -60,7 +60,7 @@ class Dirichlet(ColumnFamily):
     def log_normalizer(self, natural: ArrayLike) -> FloatArray:
         r""":math:`A(\eta) = \sum_j \log\Gamma(a_j) - \log\Gamma(S)`."""
         a = np.asarray(natural, dtype=np.float64) + 1.0
-        return np.asarray(gammaln(a).sum(axis=-1) - gammaln(a.sum(axis=-1)))
+        return np.asarray(special.gammaln(a).sum(axis=-1) - special.gammaln(a.sum(axis=-1)))
 
     def stats(self, x: ArrayLike) -> FloatArray:
         r""":math:`\log x`."""
@@ -74,13 +74,13 @@ class Dirichlet(ColumnFamily):
     def mean_stats(self, params: Params) -> FloatArray:
         r""":math:`\psi(a_j) - \psi(S)`."""
         a = params["concentration"]
-        return np.asarray(digamma(a) - digamma(a.sum(axis=-1, keepdims=True)))
+        return np.asarray(special.digamma(a) - special.digamma(a.sum(axis=-1, keepdims=True)))
 
     def cov_stats(self, params: Params) -> FloatArray:
         r""":math:`\mathrm{diag}(\psi'(a)) - \psi'(S)`."""
         a = params["concentration"]
-        own = polygamma(1, a)[..., None] * np.eye(a.shape[-1])
-        return np.asarray(own - polygamma(1, a.sum(axis=-1))[..., None, None])
+        own = special.polygamma(1, a)[..., None] * np.eye(a.shape[-1])
+        return np.asarray(own - special.polygamma(1, a.sum(axis=-1))[..., None, None])
 
     def from_mean_stats(self, mean: ArrayLike) -> Params:
         r"""The concentrations with these expected logarithms."""
@@ -143,7 +143,9 @@ class Dirichlet(ColumnFamily):
             return prior
         weight, n_parts = pooled["weight"], pooled["stats"].shape[0]
         mean = pooled["stats"] / np.where(weight > 0.0, weight, 1.0)
-        return replace(prior, center=np.where(weight > 0.0, mean, digamma(1.0) - digamma(float(n_parts))))
+        return replace(
+            prior, center=np.where(weight > 0.0, mean, special.digamma(1.0) - special.digamma(float(n_parts)))
+        )
 
     def log_prior(self, params: Params, prior: Any) -> float:
         r""":math:`\sum_k \alpha\,(\eta_k^\top \bar u - A(\eta_k))`: the log-density of the pseudo-rows."""

@@ -12,7 +12,7 @@ finds it from anywhere.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy import special
 
 from softcount._types import FloatArray
 from softcount.families.gamma_function import inverse_digamma, relative_gap, stirling_remainder
@@ -43,24 +43,26 @@ def concentrations(mean_log: FloatArray) -> FloatArray:
         if np.all(np.abs(proposal - log_total) <= 1e-15 * np.maximum(np.abs(log_total), 1.0)):
             break
         log_total = proposal
-    free = inverse_digamma(mean_log + digamma(np.exp(log_total))[..., None])
+    free = inverse_digamma(mean_log + special.digamma(np.exp(log_total))[..., None])
     capped = _excess(mean_log, np.full(log_total.shape, LARGEST_TOTAL))[0] >= 0.0
     return np.where(capped[..., None], _with_total(mean_log, LARGEST_TOTAL), free) if capped.any() else free
 
 
 def _excess(mean_log: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The function :math:`g` and its derivative."""
-    a = inverse_digamma(mean_log + digamma(total)[..., None])
-    slope = polygamma(1, total) * (1.0 / polygamma(1, a)).sum(axis=-1) - 1.0
+    a = inverse_digamma(mean_log + special.digamma(total)[..., None])
+    slope = special.polygamma(1, total) * (1.0 / special.polygamma(1, a)).sum(axis=-1) - 1.0
     return a.sum(axis=-1) - total, slope
 
 
 def _with_total(mean_log: FloatArray, total: float) -> FloatArray:
     """The most likely concentrations with a given total, ``psi(a_i)`` being the mean logarithms plus a constant."""
-    shift = digamma(total) - np.logaddexp.reduce(mean_log, axis=-1, keepdims=True)
+    shift = special.digamma(total) - np.logaddexp.reduce(mean_log, axis=-1, keepdims=True)
     for _ in range(20):
         a = inverse_digamma(mean_log + shift)
-        shift = shift - (a.sum(axis=-1, keepdims=True) - total) / (1.0 / polygamma(1, a)).sum(axis=-1, keepdims=True)
+        shift = shift - (a.sum(axis=-1, keepdims=True) - total) / (1.0 / special.polygamma(1, a)).sum(
+            axis=-1, keepdims=True
+        )
     return inverse_digamma(mean_log + shift)
 
 

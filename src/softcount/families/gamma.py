@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy import special
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
@@ -63,7 +63,7 @@ class Gamma(ColumnFamily):
         r""":math:`A(\eta) = \log\Gamma(\eta_2 + 1) - (\eta_2 + 1) \log(-\eta_1)`."""
         eta = np.asarray(natural, dtype=np.float64)
         shape = eta[..., 1] + 1.0
-        return np.asarray(gammaln(shape) - shape * np.log(-eta[..., 0]))
+        return np.asarray(special.gammaln(shape) - shape * np.log(-eta[..., 0]))
 
     def stats(self, x: ArrayLike) -> FloatArray:
         r""":math:`(x, \log x)`."""
@@ -78,14 +78,14 @@ class Gamma(ColumnFamily):
     def mean_stats(self, params: Params) -> FloatArray:
         r""":math:`(a / \beta, \psi(a) - \log\beta)`."""
         shape, rate = params["shape"], params["rate"]
-        return np.stack([shape / rate, digamma(shape) - np.log(rate)], axis=-1)
+        return np.stack([shape / rate, special.digamma(shape) - np.log(rate)], axis=-1)
 
     def cov_stats(self, params: Params) -> FloatArray:
         r""":math:`\begin{pmatrix} a/\beta^2 & 1/\beta \\ 1/\beta & \psi'(a) \end{pmatrix}`."""
         shape, rate = params["shape"], params["rate"]
         rows = [
             np.stack([shape / rate**2, 1.0 / rate], axis=-1),
-            np.stack([1.0 / rate, polygamma(1, shape)], axis=-1),
+            np.stack([1.0 / rate, special.polygamma(1, shape)], axis=-1),
         ]
         return np.stack(rows, axis=-2)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma, gammaln, polygamma
+from scipy import special
 
 from softcount._types import FloatArray
 
@@ -38,7 +38,7 @@ def stirling_remainder(a: ArrayLike) -> FloatArray:
     square = 1.0 / (large * large)
     series = 1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
     small = np.minimum(a, ASYMPTOTIC)
-    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - HALF_LOG_2PI
+    direct = special.gammaln(small) - (small - 0.5) * np.log(small) + small - HALF_LOG_2PI
     return np.asarray(np.where(a >= ASYMPTOTIC, series / large, direct))
 
 
@@ -49,7 +49,7 @@ def log_minus_digamma(a: ArrayLike) -> FloatArray:
     square = 1.0 / (large * large)
     series = 1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132)))
     small = np.minimum(a, ASYMPTOTIC)
-    return np.asarray(np.where(a >= ASYMPTOTIC, 0.5 / large + square * series, np.log(small) - digamma(small)))
+    return np.asarray(np.where(a >= ASYMPTOTIC, 0.5 / large + square * series, np.log(small) - special.digamma(small)))
 
 
 def log_gamma_ratio(a: ArrayLike, x: ArrayLike) -> FloatArray:
@@ -59,7 +59,7 @@ def log_gamma_ratio(a: ArrayLike, x: ArrayLike) -> FloatArray:
     growth = (large - 0.5) * np.log1p(x / large) + x * (np.log(large + x) - 1.0)
     growth = growth + stirling_remainder(large + x) - stirling_remainder(large)
     small = np.minimum(a, ASYMPTOTIC)
-    return np.asarray(np.where(a >= ASYMPTOTIC, growth, gammaln(small + x) - gammaln(small)))
+    return np.asarray(np.where(a >= ASYMPTOTIC, growth, special.gammaln(small + x) - special.gammaln(small)))
 
 
 def relative_gap(x: ArrayLike, center: ArrayLike) -> FloatArray:
@@ -86,7 +86,7 @@ def inverse_digamma(y: ArrayLike) -> FloatArray:
     low = np.minimum(y, -2.0)
     a = np.where(y >= -2.22, np.exp(np.minimum(y, 700.0)) + 0.5, -1.0 / (low + EULER))
     for _ in range(6):
-        a = a - (digamma(a) - y) / polygamma(1, a)
+        a = a - (special.digamma(a) - y) / special.polygamma(1, a)
     return np.asarray(a)
 
 
@@ -107,4 +107,4 @@ def shape_from_gap(gap: ArrayLike) -> FloatArray:
 
 def _digamma_gap_slope(a: FloatArray) -> FloatArray:
     r""":math:`1 / a - \psi'(a)`."""
-    return np.asarray(1.0 / a - polygamma(1, a))
+    return np.asarray(1.0 / a - special.polygamma(1, a))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import exp1
+from scipy import special
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
@@ -138,4 +138,4 @@ def _scaled_exp1(z: FloatArray) -> FloatArray:
     for step in range(12, 0, -1):
         fraction = step * step / (large + 2.0 * step + 1.0 - fraction)
     small = np.minimum(z, 50.0)
-    return np.asarray(np.where(z > 50.0, 1.0 / (large + 1.0 - fraction), np.exp(small) * exp1(small)))
+    return np.asarray(np.where(z > 50.0, 1.0 / (large + 1.0 - fraction), np.exp(small) * special.exp1(small)))

@@ -132,7 +132,7 @@ class LinearScorer:
     def __init__(self, slopes: FloatArray, constants: FloatArray | None, required: FloatArray | None) -> None:
         self.slopes = np.ascontiguousarray(slopes)
         self.constants = constants
-        self.constant = np.zeros(slopes.shape[1]) if constants is None else constants.sum(axis=0)
+        self.constant = np.zeros(slopes.shape[1]) if constants is None else sum_of_rows(constants)
         self.required = None if required is None else np.ascontiguousarray(required)
 
     def add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy import special
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
@@ -59,8 +59,8 @@ class FailureCounts(LinearFamily):
         inside = self.in_support(x)
         x = np.where(inside, x, 0.0).astype(np.float64)
         # Whichever of the two gamma functions with r is farther from its neighbor is left alone.
-        many = log_gamma_ratio(x + 1.0, self.size - 1.0) - gammaln(self.size)
-        few = log_gamma_ratio(self.size, x) - gammaln(x + 1.0)
+        many = log_gamma_ratio(x + 1.0, self.size - 1.0) - special.gammaln(self.size)
+        few = log_gamma_ratio(self.size, x) - special.gammaln(x + 1.0)
         return np.asarray(np.where(inside, np.where(x > self.size, many, few), -np.inf))
 
     def mean_stats(self, params: Params) -> FloatArray:

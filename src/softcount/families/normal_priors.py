@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, multigammaln
+from scipy import special
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
@@ -80,7 +80,7 @@ class NormalInverseGamma(ConjugatePrior):
     def log_normalizer(self) -> FloatArray:
         r""":math:`\log\Gamma(a) - a \log b + \tfrac12 \log(2\pi / \kappa)`."""
         shape = np.asarray(self.shape, dtype=np.float64)
-        return np.asarray(gammaln(shape) - shape * np.log(self.scale) + 0.5 * (LOG_2PI - np.log(self.kappa)))
+        return np.asarray(special.gammaln(shape) - shape * np.log(self.scale) + 0.5 * (LOG_2PI - np.log(self.kappa)))
 
     def posterior(self, family: Family, x: ArrayLike, weight: ArrayLike | None = None) -> NormalInverseGamma:
         r"""Moments added: :math:`b' = b + \tfrac12 S + \tfrac{\kappa w}{2(\kappa + w)} (\bar x - m_0)^2`."""
@@ -232,7 +232,7 @@ class NormalInverseWishart(ConjugatePrior):
         """
         d, df = self.n_columns, self.df
         log_det = np.linalg.slogdet(np.asarray(self.scale, dtype=np.float64))[1]
-        scale = 0.5 * df * (d * np.log(2.0) - log_det) + multigammaln(0.5 * df, d)
+        scale = 0.5 * df * (d * np.log(2.0) - log_det) + special.multigammaln(0.5 * df, d)
         return np.asarray(scale + 0.5 * d * (LOG_2PI - np.log(self.kappa)))
 
     def posterior(self, family: Family, x: ArrayLike, weight: ArrayLike | None = None) -> NormalInverseWishart:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
+from scipy import special
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
@@ -60,7 +61,7 @@ class Poisson(LinearFamily):
         r""":math:`-\log x!`."""
         x = np.asarray(x, dtype=np.float64)
         inside = self.in_support(x)
-        return np.asarray(np.where(inside, -gammaln(np.where(inside, x, 0.0) + 1.0), -np.inf))
+        return np.asarray(np.where(inside, -special.gammaln(np.where(inside, x, 0.0) + 1.0), -np.inf))
 
     def mean_stats(self, params: Params) -> FloatArray:
         r""":math:`E[x] = \lambda`."""
@@ -101,9 +102,11 @@ class Poisson(LinearFamily):
         rate = params["rate"]
         large = np.maximum(rate, LARGE_RATE)
         series = 1.0 / 12.0 + (1.0 / 24.0 + 19.0 / (360.0 * large)) / large
-        normal = 0.5 * np.log(2.0 * np.pi * np.e * large) - series / large
+        normal = 0.5 * np.log(2.0 * math.pi * math.e * large) - series / large
         small = np.minimum(rate, LARGE_RATE)
-        return np.asarray(np.where(rate > LARGE_RATE, normal, small - xlogy(small, small) + mean_log_factorial(small)))
+        return np.asarray(
+            np.where(rate > LARGE_RATE, normal, small - special.xlogy(small, small) + mean_log_factorial(small))
+        )
 
     def kl(self, params: Params, other: Params) -> FloatArray:
         r""":math:`\lambda \log(\lambda / \lambda') - \lambda + \lambda'`."""

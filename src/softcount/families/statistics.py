@@ -21,12 +21,19 @@ from softcount._types import FloatArray, IntArray
 
 __all__ = ["Moments", "Statistics", "Sums"]
 
+#: Bytes from which on a table is added to where it lies, instead of making a third one of the two.
+LARGE = 2**16
+
 
 @runtime_checkable
 class Statistics(Protocol):
     """Additive statistics of one block of columns."""
 
     def __add__(self, other: Self) -> Self: ...
+
+    def absorb(self, other: Self) -> Self:
+        """The sum of both, for an owner of these statistics who needs them no more: may be written over them."""
+        ...
 
     def scaled(self, factor: float) -> Self:
         """Every weight multiplied by ``factor``."""
@@ -64,6 +71,16 @@ class Sums:
 
     def __add__(self, other: Self) -> Self:
         return replace(self, values={name: value + other.values[name] for name, value in self.values.items()})
+
+    def absorb(self, other: Self) -> Self:
+        """Both together; sums that are large are added to where they lie."""
+
+        def merged(value: FloatArray, more: FloatArray) -> FloatArray:
+            if value.nbytes < LARGE or value.shape != more.shape or not value.flags.writeable:
+                return value + more
+            return np.add(value, more, out=value)
+
+        return replace(self, values={name: merged(value, other.values[name]) for name, value in self.values.items()})
 
     def scaled(self, factor: float) -> Self:
         """Every sum multiplied by ``factor``."""
@@ -129,6 +146,10 @@ class Moments:
         between = np.where(self.weight == 0.0, 0.0, self.weight * share)
         outer = delta.T[:, :, None] * (delta * between[0]).T[:, None, :] if self.is_full else delta * delta * between
         return Moments(weight, mean, self.scatter + other.scatter + outer)
+
+    def absorb(self, other: Moments) -> Moments:
+        """Both together."""
+        return self + other
 
     def scaled(self, factor: float) -> Moments:
         """The moments of the same rows, each weighted ``factor`` times as much."""

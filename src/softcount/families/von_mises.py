@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import i0e, i1e, ive
+from scipy import special
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, prepend_size
@@ -61,7 +61,7 @@ class VonMises(ColumnFamily):
         r""":math:`A(\eta) = \log 2\pi I_0(|\eta|)`."""
         eta = np.asarray(natural, dtype=np.float64)
         kappa = np.hypot(eta[..., 0], eta[..., 1])
-        return np.asarray(LOG_2PI + np.log(i0e(kappa)) + kappa)
+        return np.asarray(LOG_2PI + np.log(special.i0e(kappa)) + kappa)
 
     def stats(self, x: ArrayLike) -> FloatArray:
         r""":math:`(\cos x, \sin x)`."""
@@ -83,7 +83,7 @@ class VonMises(ColumnFamily):
             \quad\text{and}\quad \tfrac12 \Bigl(1 - \frac{I_2}{I_0}\Bigr)
         """
         kappa = params["concentration"]
-        second = ive(2, kappa) / i0e(kappa)
+        second = special.ive(2, kappa) / special.i0e(kappa)
         along = self.stats(params["direction"])
         across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
         far, near = 0.5 * (1.0 + second) - _mean_length(kappa) ** 2, 0.5 * (1.0 - second)
@@ -104,13 +104,13 @@ class VonMises(ColumnFamily):
     def log_prob(self, x: ArrayLike, params: Params) -> FloatArray:
         r""":math:`-2\kappa \sin^2\frac{x-\mu}{2} - \log 2\pi - \log(e^{-\kappa} I_0(\kappa))`."""
         direction, kappa = params["direction"], params["concentration"]
-        constant = -LOG_2PI - np.log(i0e(kappa))
+        constant = -LOG_2PI - np.log(special.i0e(kappa))
         return self.on_support(x, lambda v: constant - 2.0 * kappa * np.sin(0.5 * (v - direction)) ** 2)
 
     def entropy(self, params: Params) -> FloatArray:
         r""":math:`\log 2\pi + \log(e^{-\kappa} I_0(\kappa)) + \kappa (1 - I_1(\kappa) / I_0(\kappa))`."""
         kappa = params["concentration"]
-        return np.asarray(LOG_2PI + np.log(i0e(kappa)) + kappa * (1.0 - _mean_length(kappa)))
+        return np.asarray(LOG_2PI + np.log(special.i0e(kappa)) + kappa * (1.0 - _mean_length(kappa)))
 
     def sample(
         self, params: Params, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
@@ -149,4 +149,4 @@ def concentration_from_length(length: FloatArray) -> FloatArray:
 
 def _mean_length(kappa: FloatArray) -> FloatArray:
     r""":math:`I_1(\kappa) / I_0(\kappa)`."""
-    return np.asarray(i1e(kappa) / i0e(kappa))
+    return np.asarray(special.i1e(kappa) / special.i0e(kappa))

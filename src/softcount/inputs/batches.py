@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from softcount._errors import InputError
 
-__all__ = ["Batch", "BatchesSource", "MappedArraySource", "Source", "at", "is_arrow", "is_batches", "is_path"]
+__all__ = [
+    "Batch",
+    "BatchesSource",
+    "MappedArraySource",
+    "RowValues",
+    "Source",
+    "at",
+    "is_arrow",
+    "is_batches",
+    "is_path",
+    "named",
+    "split",
+]
 
 
 @dataclass(frozen=True)
@@ -29,12 +41,15 @@ class Batch:
     y, weight : array-like or None
     where : str
         Which rows of what these are, for messages.
+    beside : dict
+        What else there is about the rows, such as their offsets; None or no entry where there is nothing.
     """
 
     X: Any
     y: Any
     weight: Any
     where: str
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -138,27 +153,40 @@ def names_of(X: Any) -> list[str] | None:
     return None if columns is None else list(columns)
 
 
-def split(X: Any, y: Any, weight: Any, where: str, features: Sequence[str] | None = None) -> tuple[Any, Any, Any]:
-    """X without the columns that ``y`` and ``weight`` name, and those columns.
+def named(value: Any) -> tuple[str, ...]:
+    """The columns that a value names: one by a text, several by a tuple of texts; none where it is something else.
+
+    Examples
+    --------
+    >>> named("kind"), named(("sick", "well")), named(["sick", "well"])
+    (('kind',), ('sick', 'well'), ())
+    """
+    if isinstance(value, str):
+        return (value,)
+    return value if isinstance(value, tuple) and all(isinstance(name, str) for name in value) else ()
+
+
+def split(X: Any, values: Mapping[str, Any], where: str, features: Sequence[str] | None = None) -> Batch:
+    """X without the columns that some of the values name, with those columns beside it.
 
     Parameters
     ----------
     X : table or array
-    y, weight : str, array-like or None
-        Names of columns, or the labels and weights themselves.
+    values : dict
+        Names of columns, or the values of the rows themselves: ``y``, ``sample_weight`` and others.
     where : str
         For messages.
     features : sequence of str or None
         The columns to keep, where not all others are.
     """
     names = names_of(X)
-    asked = [name for name in (y, weight) if isinstance(name, str)]
+    asked = [name for value in values.values() for name in named(value)]
     if names is None:
         if asked:
             raise InputError(
                 f"{where} has columns without names, so none is called {asked[0]!r}. Give tables, or tuples (X, y)."
             )
-        return X, y, weight
+        return _batch(X, values, where)
     for name in asked:
         if name not in names:
             raise InputError(f"{where} has no column {name!r}; it has {', '.join(map(repr, names))}.")
@@ -168,43 +196,50 @@ def split(X: Any, y: Any, weight: Any, where: str, features: Sequence[str] | Non
         if lost:
             raise InputError(f"{where} has no column {lost[0]!r}, which the model learned from; it has {names}.")
         kept = list(features)
-    labels = taken(X, y) if isinstance(y, str) else y
-    weights = taken(X, weight) if isinstance(weight, str) else weight
-    return (X if kept == names else chosen(X, kept)), labels, weights
+    found = {}
+    for key, value in values.items():
+        columns = named(value)
+        found[key] = value if not columns else taken(X, value) if isinstance(value, str) else chosen(X, columns)
+    return _batch(X if kept == names else chosen(X, kept), found, where)
+
+
+def _batch(X: Any, values: Mapping[str, Any], where: str) -> Batch:
+    others = {name: value for name, value in values.items() if name not in ("y", "sample_weight")}
+    return Batch(X, values.get("y"), values.get("sample_weight"), where, others)
 
 
 # ---- sources
-class MappedArraySource:
-    """A memory-mapped array, with labels and weights that are arrays as well.
+class RowValues:
+    """Labels, weights and other values of all rows: names of columns, or something as long as the rows.
 
     Parameters
     ----------
-    X : memmap of shape (n_rows, n_features)
-    y, weight : array-like or None
+    n_rows : int
+    values : dict
+        By name; None where there is nothing.
     """
 
-    def __init__(self, X: Any, y: Any, weight: Any) -> None:
-        self.n_rows: int | None = int(X.shape[0])
-        self._X, self._y, self._weight = X, row_values("y", y, self.n_rows), row_values("w", weight, self.n_rows)
+    def __init__(self, n_rows: int, values: Mapping[str, Any]) -> None:
+        self._values = {name: _sliceable(name, value, n_rows) for name, value in values.items()}
+        #: The columns that are named.
+        self.columns = [name for value in values.values() for name in named(value)]
 
-    def batches(self, most_rows: int) -> Iterator[Batch]:
-        """All rows, so many at a time, copied out of the map."""
-        assert self.n_rows is not None
-        for start in range(0, self.n_rows, most_rows):
-            rows = slice(start, min(start + most_rows, self.n_rows))
-            y, weight = (None if values is None else values[rows] for values in (self._y, self._weight))
-            yield Batch(np.array(self._X[rows]), y, weight, f"rows {rows.start} to {rows.stop - 1} of the mapped array")
+    def of(self, rows: slice) -> dict[str, Any]:
+        """Those of some rows; names of columns stay names."""
+        return {
+            name: value[rows] if hasattr(value, "__getitem__") and not named(value) else value
+            for name, value in self._values.items()
+        }
 
 
-def row_values(name: str, values: Any, n_rows: int | None) -> Any:
-    """Labels or weights that lie beside the rows, as something to slice; checked to be as many."""
-    if values is None:
-        return None
+def _sliceable(name: str, values: Any, n_rows: int) -> Any:
+    """Values that lie beside the rows, as something to slice; checked to be as many."""
+    if values is None or named(values) or np.ndim(values) == 0:
+        return values
     array = values if hasattr(values, "__getitem__") and hasattr(values, "shape") else _listed(values)
     array = array.iloc if hasattr(array, "iloc") else array
-    size = len(values)
-    if n_rows is not None and size != n_rows:
-        raise InputError(f"X has {n_rows} rows, but {'y' if name == 'y' else 'sample_weight'} has {size} entries.")
+    if len(values) != n_rows:
+        raise InputError(f"X has {n_rows} rows, but {name} has {len(values)} entries.")
     return array
 
 
@@ -215,30 +250,57 @@ def _listed(values: Any) -> Any:
     return array
 
 
+class MappedArraySource:
+    """A memory-mapped array, with labels, weights and other values that are arrays as well.
+
+    Parameters
+    ----------
+    X : memmap of shape (n_rows, n_features)
+    values : dict
+        By name: ``y``, ``sample_weight`` and others.
+    """
+
+    def __init__(self, X: Any, values: Mapping[str, Any]) -> None:
+        self.n_rows: int | None = int(X.shape[0])
+        self._X, self._values = X, RowValues(X.shape[0], values)
+
+    def batches(self, most_rows: int) -> Iterator[Batch]:
+        """All rows, so many at a time, copied out of the map."""
+        assert self.n_rows is not None
+        for start in range(0, self.n_rows, most_rows):
+            rows = slice(start, min(start + most_rows, self.n_rows))
+            where = f"rows {rows.start} to {rows.stop - 1} of the mapped array"
+            yield split(np.array(self._X[rows]), self._values.of(rows), where)
+
+
 class BatchesSource:
     """Batches that are gone through again and again.
 
     Parameters
     ----------
     given : iterable or callable
-        Gives tuples ``(X, y)`` or ``(X, y, weight)``, arrays, sparse matrices, data frames or Arrow record batches; a
-        callable is called for every pass.
-    y, weight : str or None
-        Columns of the tables.
+        Gives tuples ``(X, y)``, ``(X, y, weight)`` or ``(X, y, weight, others)``, the last a dictionary by name;
+        arrays, sparse matrices, data frames or Arrow record batches. A callable is called for every pass.
+    values : dict
+        Names of columns of the tables: of ``y``, ``sample_weight`` and of whatever else may come along.
     features : sequence of str or None
         The columns to keep, where not all others are.
     """
 
     n_rows: int | None = None
 
-    def __init__(self, given: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> None:
-        for name, value in (("y", y), ("sample_weight", weight)):
-            if value is not None and not isinstance(value, str):
+    def __init__(self, given: Any, values: Mapping[str, Any], features: Sequence[str] | None = None) -> None:
+        for name, value in values.items():
+            beside = name not in ("y", "sample_weight")
+            if value is not None and not named(value) and not (beside and np.ndim(value) == 0):
                 raise InputError(
-                    f"X is given in batches, so {name} comes with them: give tuples (X, y) or (X, y, weight), or the "
-                    "name of a column."
+                    f"X is given in batches, so {name} comes with them: give tuples (X, y), (X, y, weight) or "
+                    f"(X, y, weight, {{{name!r}: ...}}), or the name of a column."
+                    if beside
+                    else f"X is given in batches, so {name} comes with them: give tuples (X, y) or (X, y, weight), or "
+                    "the name of a column."
                 )
-        self._given, self._y, self._weight, self._features = given, y, weight, features
+        self._given, self._values, self._features = given, dict(values), features
         if not callable(given) and iter(given) is given:
             raise InputError(
                 "X is an iterator, which can be gone through once, but learning reads all rows several times. Give a "
@@ -252,14 +314,22 @@ class BatchesSource:
             yield from self._batch(entry, f"batch {number}")
 
     def _batch(self, entry: Any, where: str) -> Iterator[Batch]:
-        X, y, weight = entry, self._y, self._weight
+        X, values = entry, self._values
         if isinstance(entry, tuple):
-            if not 1 <= len(entry) <= 3:
-                raise InputError(f"{where} is a tuple of {len(entry)}; give (X, y) or (X, y, weight).")
-            X, own_y, own_weight = (*entry, None, None)[:3]
-            y = y if own_y is None else own_y
-            weight = weight if own_weight is None else own_weight
+            if not 1 <= len(entry) <= 4 or (len(entry) == 4 and not isinstance(entry[3], Mapping)):
+                raise InputError(
+                    f"{where} is a tuple of {len(entry)}; give (X, y), (X, y, weight), or (X, y, weight, others) with "
+                    "a dictionary of what else there is about the rows."
+                )
+            X, y, weight, others = (*entry, None, None, None)[:4]
+            own = {"y": y, "sample_weight": weight, **(others or {})}
+            strange = [name for name in own if name not in values and own[name] is not None]
+            if strange:
+                raise InputError(f"{where} comes with {strange[0]!r}, which is not taken here; leave it out.")
+            # What comes with a batch are values, in whatever sequence; a text may still name a column.
+            own = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+            values = {name: value if own.get(name) is None else own[name] for name, value in values.items()}
         X = as_table(X)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if n_rows:
-            yield Batch(*split(X, y, weight, where, self._features), where)
+            yield split(X, values, where, self._features)

@@ -17,6 +17,8 @@ __all__ = ["Column", "encode", "is_table", "learn_categories", "read_columns"]
 
 #: Whole-number columns with at most this many different values are read as categories.
 FEW_VALUES = 10
+#: Whole numbers of this size and more are not all told apart as floating point.
+LARGEST_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,10 @@ def _from_series(series: Any, nw: Any) -> Column:
         values = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         values[missing] = math.nan
         kind = "integer" if dtype.is_integer() else "number"
+        if kind == "integer" and np.nanmax(np.abs(values), initial=0.0) >= LARGEST_EXACT:
+            objects = np.empty(len(missing), dtype=object)
+            objects[:] = series.to_list()
+            return Column(name, kind, _whole_numbers(objects, values, missing), missing)
         return Column(name, kind, values, np.isnan(values))
     if dtype.is_temporal():
         raise InputError(
@@ -124,6 +130,8 @@ def _from_objects(values: NDArray[Any], name: str) -> Column:
     kinds = {type(v) for v in values[~missing]}
     if not kinds:
         return Column(name, "number", np.full(values.shape, math.nan), missing)
+    if any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds):
+        raise InputError(f"Column {name!r} holds complex numbers. Give their real and imaginary parts as two columns.")
     is_boolean = all(issubclass(k, (bool, np.bool_)) for k in kinds)
     if not is_boolean and not all(issubclass(k, (int, float, np.integer, np.floating)) for k in kinds):
         return Column(name, "category", values, missing)
@@ -132,7 +140,18 @@ def _from_objects(values: NDArray[Any], name: str) -> Column:
         return Column(name, "boolean", numbers, missing)
     if not all(issubclass(k, (int, np.integer)) for k in kinds):
         return Column(name, "number", numbers, missing)
-    return Column(name, "integer", numbers if missing.any() else numbers.astype(np.int64), missing)
+    return Column(name, "integer", _whole_numbers(values, numbers, missing), missing)
+
+
+def _whole_numbers(values: NDArray[Any], numbers: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
+    """Whole numbers in a type that tells any two of them apart; where it is one of objects, NaN marks missing ones."""
+    if np.all(np.abs(numbers[~missing]) < LARGEST_EXACT):
+        return numbers if missing.any() else numbers.astype(np.int64)
+    whole = np.array([math.nan if lost else int(v) for v, lost in zip(values, missing, strict=True)], dtype=object)
+    try:
+        return whole if missing.any() else whole.astype(np.int64)
+    except OverflowError:
+        return whole
 
 
 def is_null(value: Any) -> bool:

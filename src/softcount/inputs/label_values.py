@@ -24,6 +24,8 @@ def as_vector(y: Any) -> NDArray[Any]:
     elif type(y).__module__.startswith("polars") and hasattr(y, "to_list"):
         # As an array, whole numbers beside a null would become fractions.
         y = y.to_list()
+    elif getattr(getattr(y, "dtype", None), "na_value", None) is not None and y.dtype.kind in "iu" and y.isna().any():
+        y = y.to_numpy(dtype=object, na_value=None)
     if isinstance(y, (str, dict)):
         raise InputError(
             f"y should be a 1d array: it is {_shortened(y)}. Give a label for each row; of a column's name, "

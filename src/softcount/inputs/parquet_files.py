@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from softcount._errors import InputError
 from softcount._optional import need
-from softcount.inputs.batches import Batch, row_values, split
+from softcount.inputs.batches import Batch, RowValues, named, split
 
 __all__ = ["DatasetSource", "ParquetSource", "find_files"]
 
@@ -46,13 +46,13 @@ class ParquetSource:
     ----------
     path : str or path
         A file, or a folder.
-    y, weight : str, array-like or None
-        Names of columns, or the labels and weights of all rows.
+    values : dict
+        Labels, weights and others by name: names of columns, or the values of all rows.
     features : sequence of str or None
         The columns to keep, where not all others are.
     """
 
-    def __init__(self, path: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> None:
+    def __init__(self, path: Any, values: Mapping[str, Any], features: Sequence[str] | None = None) -> None:
         need("pyarrow", "Reading Parquet files")
         self.files = find_files(path)
         self._features = features
@@ -63,14 +63,11 @@ class ParquetSource:
             n_rows += size
             if first is None:
                 first = kinds
-            _check_same(
-                first, kinds, self.files[0], file, None if features is None else {*features, *_names(y, weight)}
-            )
+            asked = {name for value in values.values() for name in named(value)}
+            _check_same(first, kinds, self.files[0], file, None if features is None else {*features, *asked})
         self.n_rows: int | None = n_rows
         self._columns = list(first or {})
-        self._given = (y, weight)
-        self._y = y if y is None or isinstance(y, str) else row_values("y", y, self.n_rows)
-        self._weight = weight if weight is None or isinstance(weight, str) else row_values("w", weight, self.n_rows)
+        self._values = RowValues(n_rows, values)
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """All rows, row group by row group."""
@@ -78,20 +75,14 @@ class ParquetSource:
 
         wanted = self._columns
         if self._features is not None:
-            wanted = [name for name in self._columns if name in {*self._features, *_names(*self._given)}]
+            wanted = [name for name in self._columns if name in {*self._features, *self._values.columns}]
         start = 0
         for file in self.files:
             for where, part in _read(file, wanted, most_rows):
                 rows = slice(start, start + part.num_rows)
                 start = rows.stop
                 if part.num_rows:
-                    y, weight = (v if v is None or isinstance(v, str) else v[rows] for v in (self._y, self._weight))
-                    table = pa.Table.from_batches([part])
-                    yield Batch(*split(table, y, weight, where, self._features), where)
-
-
-def _names(*values: Any) -> list[str]:
-    return [value for value in values if isinstance(value, str)]
+                    yield split(pa.Table.from_batches([part]), self._values.of(rows), where, self._features)
 
 
 def _read(file: Path, columns: list[str], most_rows: int) -> Iterator[tuple[str, Any]]:
@@ -184,15 +175,15 @@ class DatasetSource:
     Parameters
     ----------
     dataset : pyarrow.dataset.Dataset
-    y, weight : str, array-like or None
+    values : dict
     features : sequence of str or None
     """
 
-    def __init__(self, dataset: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> None:
+    def __init__(self, dataset: Any, values: Mapping[str, Any], features: Sequence[str] | None = None) -> None:
         self._dataset, self._features = dataset, features
-        self.n_rows: int | None = int(dataset.count_rows())
-        self._y = y if y is None or isinstance(y, str) else row_values("y", y, self.n_rows)
-        self._weight = weight if weight is None or isinstance(weight, str) else row_values("w", weight, self.n_rows)
+        n_rows = int(dataset.count_rows())
+        self.n_rows: int | None = n_rows
+        self._values = RowValues(n_rows, values)
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """All rows, in the dataset's order."""
@@ -217,6 +208,4 @@ class DatasetSource:
                 f"rows {rows.start} to {rows.stop - 1} of the dataset ({getattr(tagged.fragment, 'path', 'memory')})"
             )
             if part.num_rows:
-                y, weight = (v if v is None or isinstance(v, str) else v[rows] for v in (self._y, self._weight))
-                table = pa.Table.from_batches([part])
-                yield Batch(*split(table, y, weight, where, self._features), where)
+                yield split(pa.Table.from_batches([part]), self._values.of(rows), where, self._features)

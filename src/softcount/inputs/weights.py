@@ -8,6 +8,7 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.inputs.masked import unmasked
 
 __all__ = ["read_weights"]
 
@@ -31,7 +32,7 @@ def read_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     if sample_weight is None:
         return None
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = np.asarray(unmasked(sample_weight), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} cannot be read as numbers: {error}.") from None
     if weight.ndim == 0:

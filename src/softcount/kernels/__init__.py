@@ -30,6 +30,7 @@ __all__ = [
     "csr_accumulate",
     "csr_accumulate_words",
     "csr_class_counts",
+    "csr_repeats",
     "csr_scores",
     "csr_word_index",
     "dense_accumulate",
@@ -44,6 +45,7 @@ __all__ = [
     "logistic_score",
     "normalize_rows",
     "number_range",
+    "split_lines",
     "word_counter",
     "word_index_pays",
 ]
@@ -85,6 +87,7 @@ if _backend_name == "native":
         csr_accumulate,
         csr_accumulate_words,
         csr_class_counts,
+        csr_repeats,
         csr_scores,
         csr_word_index,
         dense_accumulate,
@@ -99,7 +102,7 @@ if _backend_name == "native":
         normalize_rows,
         number_range,
     )
-    from softcount.kernels.native_text import learn_words, word_counter
+    from softcount.kernels.native_text import learn_words, split_lines, word_counter
 else:
     from softcount.kernels.fallback import (
         codes_accumulate,
@@ -109,6 +112,7 @@ else:
         csr_accumulate,
         csr_accumulate_words,
         csr_class_counts,
+        csr_repeats,
         csr_scores,
         csr_word_index,
         dense_accumulate,
@@ -123,6 +127,7 @@ else:
         normalize_rows,
         number_range,
     )
+    from softcount.kernels.fallback.lines import split_lines
     from softcount.kernels.fallback.text import learn_words, word_counter
 
     _to_announce = ["the missing extension"]
@@ -147,5 +152,5 @@ else:
 
     if _is_stand_in:
         for _name in __all__:
-            if _name.islower() and _name not in ("backend", "word_index_pays"):
+            if _name.islower() and _name not in ("backend", "split_lines", "word_index_pays"):
                 globals()[_name] = _announcing(globals()[_name])

@@ -71,6 +71,7 @@ static PyMethodDef functions[] = {
     FAST("csr_scores", wrap_csr_scores),
     FAST("csr_accumulate", wrap_csr_accumulate),
     FAST("csr_class_counts", wrap_csr_class_counts),
+    FAST("csr_repeats", wrap_csr_repeats),
     FAST("csr_word_index", wrap_word_index),
     FAST("csr_accumulate_words", wrap_words_accumulate),
     FAST("codes_scores", wrap_codes_scores),
@@ -89,10 +90,15 @@ static PyMethodDef functions[] = {
     FAST("normalize_rows", wrap_normalize_rows),
     FAST("number_range", wrap_number_range),
     {"new_vocabulary", wrap_new_vocabulary, METH_O, NULL},
+    {"vocabulary_size", wrap_vocabulary_size, METH_O, NULL},
     FAST("vocabulary_words", wrap_vocabulary_words),
     FAST("add_words", wrap_add_words),
     FAST("count_tokens", wrap_count_tokens),
     FAST("sort_rows", wrap_sort_rows),
+    FAST("sorted_words", wrap_sorted_words),
+    FAST("split_lines", wrap_split_lines),
+    FAST("text_lengths", wrap_text_lengths),
+    FAST("join_ascii", wrap_join_ascii),
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,6 +19,7 @@ __all__ = [
     "csr_accumulate",
     "csr_accumulate_words",
     "csr_class_counts",
+    "csr_repeats",
     "csr_scores",
     "csr_word_index",
     "dense_accumulate",
@@ -59,6 +60,11 @@ def csr_class_counts(
 ) -> None:
     """Add the weighted column sums of each known class; see the fallback."""
     _native.csr_class_counts(indptr, indices, data, class_codes, weight, out)
+
+
+def csr_repeats(indptr: IndexArray, indices: IndexArray, n_features: int) -> bool:
+    """Whether some row lists a column more than once; see the fallback."""
+    return _native.csr_repeats(indptr, indices, None, np.full(n_features, -1, np.int32))
 
 
 def csr_word_index(

@@ -41,25 +41,58 @@ class _Batch:
     counts: NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Documents, and how many characters each has."""
+
+    texts: list[str]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: Sequence[str]) -> "_Texts":
+        """Check that they are texts."""
+        texts = documents if isinstance(documents, list) else [] if isinstance(documents, str) else list(documents)
+        lengths = np.empty(len(texts), np.int64)
+        if isinstance(documents, str) or _native.text_lengths(texts, lengths) >= 0:
+            check_documents(documents)
+        return cls(texts, lengths)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Cut the documents into batches of about a million characters."""
+        if not self.texts:
+            return []
+        # A batch ends before the document in which another million is reached.
+        last = np.flatnonzero(np.diff(np.cumsum(self.lengths) // BATCH_CHARACTERS, append=-1)) + 1
+        return list(zip([0, *last[:-1].tolist()], last.tolist(), strict=True))
+
+
 def learn_words(documents: Sequence[str], n_threads: int = 1) -> tuple[list[str], WordCounts]:
     """Find and count the words of each document; see the fallback."""
-    check_documents(documents)
-    spans = _spans(documents)
+    texts = _Texts.of(documents)
+    spans = texts.spans()
     n_lanes = max(1, min(n_threads, len(spans)))
     vocabularies = [_native.new_vocabulary(_seed()) for _ in range(n_lanes)]
 
     def lane(number: int) -> list[_Batch]:
-        return [_count(vocabularies[number], documents[first:last], add=True) for first, last in spans[number::n_lanes]]
+        return [_count(vocabularies[number], texts, span, add=True) for span in spans[number::n_lanes]]
 
     by_lane = _in_threads(lane, n_lanes)
     batches = [by_lane[b % n_lanes][b // n_lanes] for b in range(len(spans))]
-    numbers = [_merge(vocabularies[0], other) for other in vocabularies]
-    words = _native.vocabulary_words(vocabularies[0]).decode("utf-8").split("\n")[:-1]
-    order = sorted(range(len(words)), key=words.__getitem__)
-    column = np.empty(len(words), np.int32)
-    column[order] = np.arange(len(words), dtype=np.int32)
-    columns = [column[numbers[b % n_lanes]] for b in range(len(spans))]
-    return [words[number] for number in order], _assemble(batches, columns, n_threads)
+    others = [_merge(vocabularies[0], other) for other in vocabularies[1:]]
+    # The first vocabulary has all words now, and its own have kept their numbers.
+    column = np.empty(_native.vocabulary_size(vocabularies[0]), np.int32)
+    words = _native.sorted_words(vocabularies[0], column).decode("utf-8").split("\n")[:-1]
+    columns = [column, *(column[numbers] for numbers in others)]
+    return words, _assemble(batches, [columns[b % n_lanes] for b in range(len(spans))], n_threads)
+
+
+def split_lines(text: bytes, delimiter: str, n_columns: int) -> list[list[str]] | None:
+    """Cut the lines of a table into cells; see the fallback."""
+    if not delimiter.isascii():
+        from softcount.kernels.fallback import lines
+
+        return lines.split_lines(text, delimiter, n_columns)
+    return _native.split_lines(text, ord(delimiter), n_columns)
 
 
 def word_counter(vocabulary: Sequence[str]) -> WordCounter:
@@ -67,18 +100,17 @@ def word_counter(vocabulary: Sequence[str]) -> WordCounter:
     check_vocabulary(vocabulary)
     words = _native.new_vocabulary(_seed())
     # Words are handed over one per line. One that has a line feed in it is never found, nor is what replaces it.
-    lines = [f"\0{i}" if "\n" in word else word for i, word in enumerate(vocabulary)]
-    columns = np.empty(len(lines), np.int32)
-    text = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+    entered = [f"\0{i}" if "\n" in word else word for i, word in enumerate(vocabulary)]
+    columns = np.empty(len(entered), np.int32)
+    text = "".join(f"{line}\n" for line in entered).encode("utf-8", "surrogatepass")
     _native.add_words(words, text, columns)
 
     def count(documents: Sequence[str], n_threads: int = 1) -> WordCounts:
-        check_documents(documents)
-        spans = _spans(documents)
+        texts = _Texts.of(documents)
+        spans = texts.spans()
 
         def one(b: int) -> _Batch:
-            first, last = spans[b]
-            return _count(words, documents[first:last], add=False)
+            return _count(words, texts, spans[b], add=False)
 
         return _assemble(_in_threads(one, len(spans), n_threads), [columns] * len(spans), n_threads)
 
@@ -90,33 +122,26 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def _spans(documents: Sequence[str]) -> list[tuple[int, int]]:
-    """Cut the documents into batches of about a million characters."""
-    if not documents:
-        return []
-    ends = np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)))
-    # A batch ends before the document in which another million is reached.
-    last = np.flatnonzero(np.diff(ends // BATCH_CHARACTERS, append=-1)) + 1
-    return list(zip([0, *last[:-1].tolist()], last.tolist(), strict=True))
-
-
-def _count(vocabulary: object, documents: Sequence[str], *, add: bool) -> _Batch:
+def _count(vocabulary: object, texts: _Texts, span: tuple[int, int], *, add: bool) -> _Batch:
     """Count the words of one batch."""
-    pieces, characters = [], None
-    for document in documents:
-        if document.isascii():
-            pieces.append(document.encode())
-            continue
-        characters = _characters()
-        special = "Σ" in document or "İ" in document
-        pieces.append((document.lower() if special else document).encode("utf-8", "surrogatepass"))
-    text = b"".join(pieces)
-    ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
-    room = len(text) // 3 + len(pieces)
+    first, last = span
+    ends, characters = np.cumsum(texts.lengths[first:last]), None
+    text = _native.join_ascii(texts.texts, first, texts.lengths[first:last])
+    if text is None:
+        pieces, characters = [_in_utf8(document) for document in texts.texts[first:last]], _characters()
+        text, ends = b"".join(pieces), np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
+    room = len(text) // 3 + ends.size
     numbers, counts = np.empty(room, np.int32), np.empty(room, np.int32)
-    row_ends = np.empty(len(pieces), np.int64)
+    row_ends = np.empty(ends.size, np.int64)
     n = _native.count_tokens(vocabulary, text, ends, characters, add, numbers, counts, row_ends)
     return _Batch(np.diff(row_ends, prepend=0), numbers[:n].copy(), counts[:n].copy())
+
+
+def _in_utf8(document: str) -> bytes:
+    """The document as bytes, with capitals that need it in lower case."""
+    if not document.isascii() and ("Σ" in document or "İ" in document):
+        document = document.lower()
+    return document.encode("utf-8", "surrogatepass")
 
 
 def _merge(vocabulary: object, other: object) -> NDArray[np.int32]:

@@ -9,6 +9,7 @@
 WRAPPER(wrap_csr_scores);
 WRAPPER(wrap_csr_accumulate);
 WRAPPER(wrap_csr_class_counts);
+WRAPPER(wrap_csr_repeats);
 WRAPPER(wrap_word_index);
 WRAPPER(wrap_words_accumulate);
 WRAPPER(wrap_codes_scores);
@@ -27,10 +28,15 @@ WRAPPER(wrap_logistic_score);
 WRAPPER(wrap_normalize_rows);
 WRAPPER(wrap_number_range);
 PyObject *wrap_new_vocabulary(PyObject *module, PyObject *seed);
+PyObject *wrap_vocabulary_size(PyObject *module, PyObject *capsule);
 WRAPPER(wrap_vocabulary_words);
 WRAPPER(wrap_add_words);
 WRAPPER(wrap_count_tokens);
 WRAPPER(wrap_sort_rows);
+WRAPPER(wrap_sorted_words);
+WRAPPER(wrap_split_lines);
+WRAPPER(wrap_text_lengths);
+WRAPPER(wrap_join_ascii);
 
 /* Where the column-sorted index of a chunk is written, and what came out. */
 struct word_space {

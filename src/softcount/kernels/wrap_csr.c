@@ -91,6 +91,37 @@ PyObject *wrap_csr_class_counts(PyObject *module, PyObject *const *args, Py_ssiz
     return call_end(&call);
 }
 
+/* Whether a row lists a column twice; `mark` tells of every column in which row it was seen last. */
+static int has_repeats(const struct sparse *x, int32_t *mark) {
+    for (int32_t i = 0; i < (int32_t)x->n_rows; i++) {
+        int64_t stop = index_at(x->indptr, x->indptr_type, i + 1);
+        for (int64_t p = index_at(x->indptr, x->indptr_type, i); p < stop; p++) {
+            int64_t column = index_at(x->indices, x->indices_type, p);
+            if (mark[column] == i) return 1;
+            mark[column] = i;
+        }
+    }
+    return 0;
+}
+
+/* The caller provides `mark`, of which every number is -1. */
+PyObject *wrap_csr_repeats(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
+    struct call call;
+    (void)module;
+    if (!call_begin(&call, "csr_repeats", args, n_args, 4)) return NULL;
+    struct sparse x = take_sparse(&call);
+    struct array *mark = take(&call, "mark", I32, 1, WRITE);
+    expect_pattern(&call, &x, mark->shape[0]);
+    if (!call.failed && x.n_rows > INT32_MAX)
+        fail(&call, PyExc_ValueError, "csr_repeats: %zd rows, expected fewer than 2^31.", x.n_rows);
+    int found = 0;
+    if (!call.failed) WITHOUT_GIL(found = has_repeats(&x, mark->data))
+    PyObject *none = call_end(&call);
+    if (!none) return NULL;
+    Py_DECREF(none);
+    return PyBool_FromLong(found);
+}
+
 PyObject *wrap_words_accumulate(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
     struct call call;
     (void)module;

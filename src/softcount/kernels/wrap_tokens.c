@@ -1,6 +1,7 @@
 /* Python functions for counting words in text. A vocabulary is handed around as a capsule. */
 #include <string.h>
 
+#include "texts.h"
 #include "tokens.h"
 #include "wrap.h"
 
@@ -38,23 +39,64 @@ static void begin_use(struct vocabulary *words, int to_write) { *(to_write ? &wo
 
 static void end_use(struct vocabulary *words, int to_write) { *(to_write ? &words->writers : &words->readers) -= 1; }
 
+/* vocabulary_size(vocabulary) -> how many words it has. */
+PyObject *wrap_vocabulary_size(PyObject *module, PyObject *capsule) {
+    struct call call;
+    PyObject *args[] = {capsule};
+    (void)module;
+    if (!call_begin(&call, "vocabulary_size", args, 1, 1)) return NULL;
+    struct vocabulary *words = take_vocabulary(&call, 0);
+    return call.failed ? NULL : PyLong_FromSsize_t(words->n_words);
+}
+
+/* The words with these numbers, or all in order of their numbers where `order` is NULL, each followed by a line feed. */
+static PyObject *lines_of(const struct vocabulary *words, const int32_t *order) {
+    Py_ssize_t n_bytes = words->n_words == 0 ? 0 : (Py_ssize_t)words->ends[words->n_words - 1];
+    PyObject *lines = PyBytes_FromStringAndSize(NULL, n_bytes + words->n_words);
+    if (!lines) return NULL;
+    char *to = PyBytes_AsString(lines);
+    for (ptrdiff_t i = 0; i < words->n_words; i++) {
+        ptrdiff_t word = order ? order[i] : i, start = word == 0 ? 0 : words->ends[word - 1];
+        memcpy(to, words->bytes + start, (size_t)(words->ends[word] - start));
+        to += words->ends[word] - start;
+        *to++ = '\n';
+    }
+    return lines;
+}
+
 /* vocabulary_words(vocabulary) -> bytes: the words in order of their numbers, each followed by a line feed. */
 WRAPPER(wrap_vocabulary_words) {
     struct call call;
     (void)module;
     if (!call_begin(&call, "vocabulary_words", args, n_args, 1)) return NULL;
     struct vocabulary *words = take_vocabulary(&call, 0);
-    if (call.failed) return NULL;
-    Py_ssize_t n_bytes = words->n_words == 0 ? 0 : (Py_ssize_t)words->ends[words->n_words - 1];
-    PyObject *lines = PyBytes_FromStringAndSize(NULL, n_bytes + words->n_words);
-    if (!lines) return NULL;
-    char *to = PyBytes_AsString(lines);
-    ptrdiff_t start = 0;
-    for (ptrdiff_t w = 0; w < words->n_words; start = words->ends[w++]) {
-        memcpy(to, words->bytes + start, (size_t)(words->ends[w] - start));
-        to += words->ends[w] - start;
-        *to++ = '\n';
+    return call.failed ? NULL : lines_of(words, NULL);
+}
+
+/* sorted_words(vocabulary, columns_out) -> bytes: the words in alphabetical order, each followed by a line feed. The
+ * place that word number w has there is written into columns_out[w]. */
+WRAPPER(wrap_sorted_words) {
+    struct call call;
+    (void)module;
+    if (!call_begin(&call, "sorted_words", args, n_args, 2)) return NULL;
+    struct vocabulary *words = take_vocabulary(&call, 0);
+    struct array *columns = take(&call, "columns_out", I32, 1, WRITE);
+    if (!call.failed) expect(&call, columns, 0, words->n_words);
+    int32_t *order = call.failed ? NULL : (int32_t *)PyMem_Malloc(sizeof *order * ((size_t)words->n_words + 1));
+    int done = 0;
+    if (order) {
+        begin_use(words, 0);
+        WITHOUT_GIL(done = softcount_order_words(words->bytes, words->ends, words->n_words, order))
+        end_use(words, 0);
     }
+    PyObject *lines = done ? lines_of(words, order) : NULL;
+    if (!done) fail(&call, PyExc_MemoryError, "sorted_words: no memory for the order of the words.");
+    else if (!lines) call.failed = 1;
+    for (Py_ssize_t i = 0; lines && i < columns->shape[0]; i++) ((int32_t *)columns->data)[order[i]] = (int32_t)i;
+    PyMem_Free(order);
+    PyObject *none = call_end(&call);
+    if (!none) return NULL;
+    Py_DECREF(none);
     return lines;
 }
 

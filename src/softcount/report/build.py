@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
+import sklearn
 
+import softcount
+from softcount._types import FloatArray, IntArray
 from softcount.report.checks import data_warnings, describe_columns, missing_shares
 from softcount.report.data import LIMITS, ClassEvidence, Feature, Quality, Report, Rows, Unlabeled
 from softcount.report.picks import RowPicker, pick_next
@@ -24,9 +28,6 @@ if TYPE_CHECKING:
     from softcount.inputs.raw_table import RawTable
 
 __all__ = ["Origin", "report_evaluation", "report_training", "row_picker"]
-
-#: What the versions are told of.
-PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def report_training(
     answers, found = getattr(model, "held_out_", None), model.evaluation_
     unlabeled_rows = np.flatnonzero(np.array([label is None for label in labels], dtype=bool))
     n_labels = [counts.get(name, 0) for name in names]
-    following = pick_next(model.predict_proba, table, unlabeled_rows, picker, n_labels=n_labels, seed=seed)
+    following = pick_next(partial(_answered, model, table), table, unlabeled_rows, picker, n_labels=n_labels, seed=seed)
     missing = missing_shares(table, model.treatment_.missing_marks)
     shares = None if following is None else following.shares
     quality = None
@@ -118,6 +119,12 @@ def report_training(
         warnings=tuple(shown(text, LIMITS.sentence) for text in warnings[: LIMITS.warnings]),
     )
     return _with_verdict(report)
+
+
+def _answered(model: TableClassifier, table: RawTable, rows: IntArray) -> FloatArray:
+    """Class probabilities of some rows of the table, which was perhaps counted when the model learned from it."""
+    counted = getattr(model, "counted_", None)
+    return model.predict_proba(table.take(rows.tolist()) if counted is None else counted.take(rows))
 
 
 def row_picker(model: TableClassifier, top: Mapping[Any, list[tuple[str, float]]] | None = None) -> RowPicker:
@@ -268,12 +275,5 @@ def _versions() -> dict[str, str]:
     """Versions of what the answer depends on."""
     import platform
 
-    import softcount
-
     found = {"softcount": softcount.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+    return found | {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}

@@ -122,7 +122,7 @@ class NextRows:
 
 
 def pick_next(
-    predict: Callable[[RawTable], FloatArray],
+    predict: Callable[[IntArray], FloatArray],
     table: RawTable,
     unlabeled: IntArray,
     picker: RowPicker,
@@ -135,7 +135,7 @@ def pick_next(
     Parameters
     ----------
     predict : callable
-        Class probabilities of the rows of a table.
+        Class probabilities of the rows with these places in the table.
     table : RawTable
     unlabeled : array
         The rows without a label.
@@ -151,7 +151,7 @@ def pick_next(
     looked_at = unlabeled
     if unlabeled.size > MOST_SEARCHED:
         looked_at = np.sort(rng.choice(unlabeled, MOST_SEARCHED, replace=False))
-    posterior = predict(table.take(looked_at.tolist()))
+    posterior = predict(looked_at)
     answers = answers_of(posterior, looked_at)
     shares = np.bincount(answers.predicted, minlength=len(n_labels)) / len(answers)
     seen: set[Any] = set()

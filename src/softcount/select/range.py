@@ -16,6 +16,7 @@ from sklearn.base import clone
 from softcount._errors import InputError
 from softcount._optional import need
 from softcount.core.execute import resolve_n_jobs
+from softcount.core.journal import FITTING, NO_JOURNAL
 from softcount.estimators.mixture._base import BaseMixture
 from softcount.select.advice import advise, single_starts
 from softcount.select.bootstrap import BootstrapTest, bootstrap_test
@@ -248,8 +249,14 @@ def _fit_all(
     jobs = min(resolve_n_jobs(n_jobs), len(sizes))
     inner = max(1, resolve_n_jobs(n_jobs) // jobs)
 
+    begin = FITTING.get()
+    models = {size: clone(estimator).set_params(n_components=size, n_jobs=inner) for size in sizes}
+    # Journals are begun here, where their order does not depend on which thread is quicker.
+    journals = {} if begin is None else {size: [begin(models[size])] for size in sizes}
+
     def fit(size: int) -> Any:
-        model = clone(estimator).set_params(n_components=size, n_jobs=inner)
+        model, own = models[size], journals.get(size)
+        FITTING.set(None if own is None else lambda _: own.pop() if own else NO_JOURNAL)
         model._stopped = stopped
         model.fit(X, y, sample_weight=sample_weight)
         del model._stopped

@@ -1,8 +1,10 @@
 """Every estimator with rows for it, in memory and in batches of unequal size."""
 
+import dask
+import dask.array as da
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 import softcount as sc
 
@@ -20,6 +22,18 @@ def batches_of(X, y=None, weight=None, sizes=SIZES):
         found.append((part, None if y is None else y[rows], None if weight is None else weight[rows]))
         start, turn = stop, turn + 1
     return found
+
+
+def sparse_parts(X, sizes):
+    """Sparse rows as a Dask array whose parts have these sizes; Dask before 2025.7 joins matrices alone."""
+    X = X if tuple(map(int, dask.__version__.split(".")[:2])) >= (2025, 7) else csr_matrix(X)
+    ends = np.cumsum(sizes)
+    parts = [
+        da.from_delayed(dask.delayed(X[end - size : end]), (size, X.shape[1]), meta=X[:0])
+        for end, size in zip(ends, sizes, strict=True)
+        if size
+    ]
+    return da.concatenate(parts)
 
 
 def groups(n_rows, rng, n_classes=3):

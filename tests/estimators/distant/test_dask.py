@@ -16,6 +16,7 @@ from tests.estimators.distant.cases import (
     counts,
     labels_for,
     numbers,
+    sparse_parts,
     table,
 )
 
@@ -35,13 +36,7 @@ def collection(X, sizes=(1100, 0, 900, 1000)):
         return [dask.delayed(X.iloc[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
     if isinstance(X, np.ndarray):
         return da.from_array(X, chunks=(tuple(sizes), *[-1] * (X.ndim - 1)))
-    ends = np.cumsum(sizes)
-    parts = [
-        da.from_delayed(dask.delayed(X[end - size : end]), (size, X.shape[1]), meta=X[:0])
-        for end, size in zip(ends, sizes, strict=True)
-        if size
-    ]
-    return da.concatenate(parts)
+    return sparse_parts(X, sizes)
 
 
 @pytest.mark.parametrize(

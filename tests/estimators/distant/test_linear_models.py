@@ -1,6 +1,5 @@
 """Linear models learn from rows that are not in memory what they learn from rows in memory."""
 
-import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from sklearn.base import clone
 
 import softcount as sc
 from softcount._errors import InputError
-from tests.estimators.distant.cases import batches_of
+from tests.estimators.distant.cases import batches_of, sparse_parts
 from tests.estimators.distant.linear_cases import (
     CLASSIFIERS,
     REGRESSORS,
@@ -131,17 +130,7 @@ def test_a_collection_teaches_a_regression_what_rows_in_memory_do(name, two_work
 
 def on_dask(X, y, weight):
     """Rows, targets and weights as Dask arrays with parts of unequal size."""
-    ends = np.cumsum(SIZES)
-    rows = (
-        da.from_array(X, chunks=(SIZES, -1))
-        if isinstance(X, np.ndarray)
-        else da.concatenate(
-            [
-                da.from_delayed(dask.delayed(X[end - size : end]), (size, X.shape[1]), meta=X[:0])
-                for end, size in zip(ends, SIZES, strict=True)
-            ]
-        )
-    )
+    rows = da.from_array(X, chunks=(SIZES, -1)) if isinstance(X, np.ndarray) else sparse_parts(X, SIZES)
     return rows, da.from_array(y, chunks=(SIZES,)), da.from_array(weight, chunks=700)
 
 
@@ -192,12 +181,20 @@ def test_cells_and_targets_that_are_no_numbers_are_named_by_their_place(tmp_path
         sc.LogisticRegression().fit(folder, "nothing")
 
 
-def test_what_needs_rows_in_memory_says_so():
+def test_what_cannot_be_learned_from_is_refused():
     X, y, weight = two_classes()
-    with pytest.raises(InputError, match="offset= is taken for rows in memory alone"):
+    with pytest.raises(InputError, match=r"so offset comes with them: .* \(X, y, weight, {'offset': ...}\)"):
         sc.LogisticRegression().fit(batches_of(X, y), offset=np.zeros(3000))
-    with pytest.raises(InputError, match="from_generative= fills in"):
-        sc.LogisticRegression(from_generative=sc.GaussianNB()).fit(batches_of(X, y))
+    with pytest.raises(InputError, match="batch 0 comes with 'exposure', which is not taken here"):
+        sc.LogisticRegression().fit([(X, y, weight, {"exposure": weight})])
+    with pytest.raises(InputError, match="batch 0 comes with 'offset', which is not taken here"):
+        sc.GaussianNB().fit([(X, y, weight, {"offset": weight})])
+    with pytest.raises(InputError, match="batch 0 is a tuple of 5"):
+        sc.GaussianNB().fit([(X, y, weight, {}, None)])
+    with pytest.raises(InputError, match="Some batches come with an offset"):
+        sc.LogisticRegression().fit([(X, y, weight, {"offset": weight}), (X, y)])
+    with pytest.raises(InputError, match="others with a row of probabilities"):
+        sc.LogisticRegression().fit([(X, y), (X, np.full((3000, 2), 0.5))])
     with pytest.raises(InputError, match="There is no target"):
         sc.LogisticRegression().fit(batches_of(X))
     labels = np.array(y, dtype=object)
@@ -207,5 +204,7 @@ def test_what_needs_rows_in_memory_says_so():
     with pytest.raises(InputError, match="All sample weights are zero"):
         sc.LogisticRegression().fit(batches_of(X, y, 0.0 * weight))
     counts, numbers, _ = poisson()
-    with pytest.raises(InputError, match="exposure= is taken for rows in memory alone"):
-        sc.GLM("poisson").fit(batches_of(counts, numbers), exposure=np.ones(3000))
+    with pytest.raises(InputError, match="In batch 0: exposure of row 0 is"):
+        sc.GLM("poisson").fit([(counts, numbers, None, {"exposure": np.zeros(3000)})])
+    with pytest.raises(InputError, match="exposure multiplies the mean only with link 'log'"):
+        sc.GLM().fit([(counts, numbers, None, {"exposure": np.ones(3000)})])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from softcount._errors import InputError
 from softcount.estimators.glm import GLM
-from tests.estimators.glm.test_trouble import rows, target
+from tests.estimators.glm.data import rows, target
 
 
 def test_extreme_but_finite_columns_are_fitted():

@@ -196,6 +196,7 @@ def test_a_covariate_that_is_the_class_has_no_finite_coefficient_and_that_is_sai
         ({"covariates": "town"}, {"town": [f"t{i}" for i in range(50)] * 1}, None),
         ({"covariates": "age"}, {"age": np.inf}, "infinity"),
         ({"covariates": "age"}, {"age": 3.0}, "'age' say nothing that the intercept"),
+        ({"covariates": "sex"}, {"sex": "m"}, "'sex' say nothing that the intercept"),
         ({"covariates": ["age", "b"]}, {"age": range(50), "b": range(3, 103, 2)}, "covariates 'b' say nothing"),
     ],
 )

@@ -55,6 +55,17 @@ def test_separation_of_several_classes_names_the_combination():
     assert np.all(np.isfinite(model.coef_))
 
 
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+@pytest.mark.parametrize("measured", [0, 1, 3])
+def test_which_columns_separate_does_not_depend_on_their_units(measured, unit):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = (X[:, 0] + np.random.default_rng(1).normal(size=300) > 0.0).astype(int)
+    X = np.column_stack([X, 2.0 * y + X[:, 1]])
+    X[:, measured] *= unit
+    with pytest.warns(SeparationWarning):
+        assert LogisticRegression(C=np.inf).fit(X, y).separated_ == ["x1", "x3"]
+
+
 def test_a_penalty_makes_separated_classes_an_ordinary_problem():
     X, y = np.arange(10.0)[:, None], np.arange(10) // 5
     with warnings.catch_warnings():

@@ -63,3 +63,20 @@ def test_a_classifier_keeps_its_held_out_answers_but_writes_none_to_its_file(tmp
     assert [classes[k] for k in model.held_out_.codes] == labels[:60]
     model.save(tmp_path / "m.softcount")
     assert not hasattr(softcount.load(tmp_path / "m.softcount"), "held_out_")
+
+
+@pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
+def test_rows_that_were_kept_are_answered_as_the_table_is_and_stay_out_of_the_file(
+    event_model: str, tmp_path: Path
+) -> None:
+    texts, labels = load_messages()
+    table = {"text": texts, "size": [str(len(text)) for text in texts]}
+    some = [label if i < 60 else None for i, label in enumerate(labels)]
+    model = TableClassifier(event_model=event_model, random_state=0).fit(table, some, keep_rows=True)
+    assert model.counted_ is not None
+    rows = np.array([5, 700, 3])
+    told = model.predict_proba({name: [cells[i] for i in rows] for name, cells in table.items()})
+    assert model.predict_proba(model.counted_.take(rows)) == pytest.approx(told, rel=1e-12)
+    model.save(tmp_path / "m.softcount")
+    assert not hasattr(softcount.load(tmp_path / "m.softcount"), "counted_")
+    assert model.fit(table, some).counted_ is None

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options, read_roles, role_options, tab, with_options
+from softcount.cli.options import (
+    checkpoint_options,
+    checkpointed,
+    data_options,
+    opener,
+    output_options,
+    read_roles,
+    role_options,
+    with_options,
+)
 from softcount.cli.outcomes import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +57,7 @@ _model_options = with_options(
 @_model_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of random choices.")
 @click.option("--jobs", type=click.IntRange(1), help="Threads. [default: all cores]")
+@checkpoint_options
 @click.option("--strict", is_flag=True, help="Exit with 4 if the fit that is recommended has not converged.")
 @output_options
 def command(data: str, **options: Any) -> int:
@@ -58,11 +68,12 @@ def command(data: str, **options: Any) -> int:
     texts take no part.
     """
     from softcount.cli import clustering
-    from softcount.cli.readers import open_source, read_all
+    from softcount.cli.readers import read_all
     from softcount.estimators.table.groups import TreatedTable
     from softcount.inputs.cells import MISSING_MARKS
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
+    kept = checkpointed(options)
     model_path, output = options["model"] or _model_path(data), options["output"]
     _check_outputs(data, model_path, output, as_json=options["as_json"])
     settings = clustering.ClusterSettings(
@@ -74,14 +85,15 @@ def command(data: str, **options: Any) -> int:
         options["seed"],
         options["jobs"],
     )
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     with console.progress(f"reading {data}") as progress:
         table = read_all(source, progress.read)
     marks = sorted(MISSING_MARKS | set(options["missing"]))
     bare, weight = clustering.take_weights(table, options["weight"], marks)
     roles = clustering.decide_columns(bare, read_roles(options), marks)
     treated = TreatedTable.learn(bare, roles, marks)
-    selection = clustering.choose(treated, weight, settings, console)
+    with kept:
+        selection = clustering.choose(treated, weight, settings, console)
     best = selection.best_model
     best.origin_ = {"label": None, "n_rows": table.n_rows}
     best.save(model_path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options, read_roles, role_options, tab
+from softcount.cli.options import data_options, opener, output_options, read_roles, role_options
 from softcount.cli.outcomes import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -51,14 +51,7 @@ def command(data: str, **options: Any) -> int:
             raise UsageError(f"--figure {options['figure']}: the name has to end in .svg, .png or .pdf.")
     settings = TrainSettings(label=options["label"], columns=read_roles(options), missing=tuple(options["missing"]))
     with console.progress(f"reading {data}") as progress:
-        table = read_labeled(
-            [data],
-            settings,
-            progress,
-            kind=options["kind"],
-            delimiter=tab(options["delimiter"]),
-            encoding=options["encoding"],
-        )
+        table = read_labeled([data], settings, progress, opener(options))
     compared = compare(
         table,
         settings,

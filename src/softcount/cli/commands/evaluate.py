@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options, tab
+from softcount.cli.options import dask_option, data_options, opener, output_options
 from softcount.cli.outcomes import ExitCode, UsageError
 from softcount.cli.reporting import report_option
 
@@ -19,6 +19,7 @@ __all__ = ["command"]
 @click.argument("data")
 @click.option("-l", "--label", metavar="COLUMN", help="The column with the labels. [default: as in training]")
 @data_options
+@dask_option
 @report_option("none")
 @output_options
 @click.pass_context
@@ -29,8 +30,8 @@ def command(context: click.Context, /, model: str, data: str, **options: Any) ->
     """
     from softcount.cli.evaluating import evaluate_source
     from softcount.cli.models import load_table_classifier, origin_of, sha256_of
-    from softcount.cli.readers import open_source
     from softcount.cli.reporting import check_report, command_typed, write_report
+    from softcount.cli.streaming import on_dask
     from softcount.cli.wording import printable
     from softcount.report import as_text
     from softcount.report.as_json import content_of
@@ -43,10 +44,10 @@ def command(context: click.Context, /, model: str, data: str, **options: Any) ->
     label = options["label"] or origin_of(classifier)[0]
     if label is None:
         raise UsageError("The model does not say which column holds the labels; give it with --label.")
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     origin = Origin(command_typed(context), (data,), label, model, sha256_of(model))
-    with console.progress(f"evaluating {data}") as progress:
-        report = evaluate_source(classifier, source, origin, progress)
+    with on_dask(options["dask"]), console.progress(f"evaluating {data}") as progress:
+        report = evaluate_source(classifier, source, origin, progress, dask=options["dask"] is not None)
     if options["report"] is not None:
         write_report(report, options["report"])
     console.content(content_of(report))

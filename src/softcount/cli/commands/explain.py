@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, output_options, tab
+from softcount.cli.options import data_options, opener, output_options
 from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -36,12 +36,11 @@ def command(model: str, data: str, **options: Any) -> int:
     other one.
     """
     from softcount.cli.models import load_table_classifier
-    from softcount.cli.readers import open_source
     from softcount.cli.wording import did_you_mean, feature_shortened, shortened, table_lines
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
     classifier = load_table_classifier(model)
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     piece = _row(source, options["row"])
     names = [str(name) for name in classifier.classes_]
     posterior = classifier.predict_proba(piece)[0]

@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import GLM_FAMILIES, GLM_LINKS, data_options, output_options, tab, with_options
+from softcount.cli.options import (
+    GLM_FAMILIES,
+    GLM_LINKS,
+    checkpoint_options,
+    checkpointed,
+    data_options,
+    opener,
+    output_options,
+    with_options,
+)
 from softcount.cli.outcomes import ExitCode
 
 __all__ = ["command"]
@@ -47,6 +56,7 @@ _model_options = with_options(
 @click.option("-m", "--model", metavar="FILE", help="Write the model to a file, for 'softcount predict'.")
 @data_options
 @click.option("--jobs", type=click.IntRange(1), help="Threads. [default: all cores]")
+@checkpoint_options
 @click.option("--strict", is_flag=True, help="Exit with 4 if the fit has not converged.")
 @output_options
 def command(data: str, formula: str, **options: Any) -> int:
@@ -59,14 +69,15 @@ def command(data: str, formula: str, **options: Any) -> int:
     from softcount import GLM
     from softcount.cli import regression
     from softcount.cli.export import check_place
-    from softcount.cli.readers import open_source, read_all
+    from softcount.cli.readers import read_all
     from softcount.cli.wording import command_line, printable
     from softcount.inputs.cells import MISSING_MARKS
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
+    kept = checkpointed(options)
     if options["model"] is not None:
         check_place(options["model"], [data])
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    source = opener(options)(data)
     with console.progress(f"reading {data}") as progress:
         table = read_all(source, progress.read)
     named = {
@@ -93,7 +104,8 @@ def command(data: str, formula: str, **options: Any) -> int:
     notes = [f"{n_dropped:,} rows with a missing cell were left out."] if n_dropped else []
     if counted is not None:
         notes.append(f"The target is 1 where it holds {counted!r}; --success names the other value.")
-    notes += regression.fit(model, formula, frame, named, console)
+    with kept:
+        notes += regression.fit(model, formula, frame, named, console)
     notes += regression.cautions(model, options["family"])
     if options["model"] is not None:
         model.n_jobs = None

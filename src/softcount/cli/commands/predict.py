@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
 from softcount.cli.console import Console
-from softcount.cli.options import data_options, tab
+from softcount.cli.options import dask_option, data_options, opener
 from softcount.cli.outcomes import DataError, ExitCode
 
 __all__ = ["command"]
@@ -24,6 +25,7 @@ __all__ = ["command"]
 @click.option("--raw", is_flag=True, help="Write CSV cells as they are, even those a spreadsheet takes for formulas.")
 @data_options
 @click.option("--jobs", type=click.IntRange(1), help="Threads. [default: all cores]")
+@dask_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors on standard error.")
 def command(model: str, data: str, **options: Any) -> int:
     """Write DATA with the prediction of MODEL and its probability for every row.
@@ -32,30 +34,36 @@ def command(model: str, data: str, **options: Any) -> int:
     mean). DATA is read and written in pieces, so it may be larger than memory. A row whose columns say nothing gets the
     commonest class.
     """
-    from softcount.cli.answers import answerer, beside
+    from softcount.cli.answers import answerer, written_rows
     from softcount.cli.export import atomic_output, check_place, output_format, table_writer
     from softcount.cli.models import load_model
-    from softcount.cli.readers import open_source
+    from softcount.cli.streaming import on_dask, worked_out
 
     console = Console(quiet=options["quiet"])
     output = options["output"]
     kind = output_format(output, options["to"])
     check_place(output, [model, data])
     estimator = load_model(model)
-    answers_to = answerer(estimator, model, probabilities=options["probabilities"])
-    estimator.n_jobs = options["jobs"]
-    source = open_source(data, options["kind"], delimiter=tab(options["delimiter"]), encoding=options["encoding"])
+    answerer(estimator, model, probabilities=options["probabilities"])  # refuses what it cannot answer
+    how = {"probabilities": options["probabilities"], "only_answers": options["only_answers"]}
+    # The workers of a cluster are the threads.
+    estimator.n_jobs = options["jobs"] if options["dask"] is None else 1
+    source = opener(options)(data)
     n_rows, names = 0, list[str]()
-    with console.progress(f"predicting {data}") as progress, atomic_output(output) as file:
+    with (
+        on_dask(options["dask"]),
+        console.progress(f"predicting {data}") as progress,
+        atomic_output(output) as file,
+    ):
         writer = table_writer(file, kind, raw=options["raw"])
-        for piece in source.pieces():
-            if piece.n_rows == 0:
-                names = list(piece.columns)
-                continue
-            answers = answers_to(piece)
-            writer.write(answers if options["only_answers"] else beside(piece, answers))
-            n_rows += piece.n_rows
-            progress.read(source.done(), source.size)
+        task = partial(written_rows, **how)
+        for size, rows, columns in worked_out(
+            source, task, progress, estimator, model, dask=options["dask"] is not None
+        ):
+            names = names or columns
+            n_rows += size
+            if size:
+                writer.write(rows)
         if n_rows == 0:
             below = f" below the first line, which names the columns {', '.join(map(repr, names[:5]))}" if names else ""
             raise DataError(f"{data}: there are no rows to predict{below}.")

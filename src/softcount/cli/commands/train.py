@@ -14,12 +14,13 @@ from softcount.cli.console import Console
 from softcount.cli.options import (
     checkpoint_options,
     checkpointed,
+    dask_option,
     data_options,
     match_columns,
+    opener,
     output_options,
     read_roles,
     role_options,
-    tab,
     with_options,
 )
 from softcount.cli.outcomes import ExitCode, UsageError
@@ -67,7 +68,7 @@ _model_options = with_options(
 @click.option(
     "--in-pieces/--at-once", default=None, help="Read DATA piece by piece, pass after pass. [default: if it is large]"
 )
-@click.option("--dask", metavar="ADDRESS", help="Let the Dask cluster there read and count; local makes one here.")
+@dask_option
 @checkpoint_options
 @click.option("--strict", is_flag=True, help="Exit with 4 if the fit has not converged.")
 @report_option("like the model, ending in .report.html")
@@ -91,7 +92,7 @@ def command(context: click.Context, /, data: tuple[str, ...], **options: Any) ->
     from softcount.report.build import Origin, report_training
 
     console = Console(quiet=options["quiet"], as_json=options["as_json"])
-    settings = _settings(options)
+    settings, kept = _settings(options), checkpointed(options)
     output = options["output"] or _model_path(data[0])
     check_place(output, data)
     report_path = None if options["dry_run"] else _report_path(options, output, data, console)
@@ -99,7 +100,7 @@ def command(context: click.Context, /, data: tuple[str, ...], **options: Any) ->
         table, streamed = _read(data, settings, options, console)
         if options["dry_run"]:
             return _tell_columns(table, settings, console)
-        with checkpointed(options):
+        with kept:
             given = {} if streamed is None else {"rows": streamed.rows, "n_rows": streamed.n_rows}
             model, notes = fit(table, settings, console, seed=options["seed"], n_jobs=options["jobs"], **given)
     with console.progress("looking at the answers"):
@@ -132,15 +133,10 @@ def _read(
     from softcount.cli.streaming import in_pieces, read_streamed
     from softcount.cli.training import read_labeled
 
-    how: dict[str, Any] = {
-        "kind": options["kind"],
-        "delimiter": tab(options["delimiter"]),
-        "encoding": options["encoding"],
-    }
     with console.progress("reading") as progress:
         if options["dask"] is None and not in_pieces(data, options["in_pieces"]):
-            return read_labeled(data, settings, progress, **how), None
-        streamed = read_streamed(data, settings, progress, dask=options["dask"] is not None, **how)
+            return read_labeled(data, settings, progress, opener(options)), None
+        streamed = read_streamed(data, settings, progress, opener(options), dask=options["dask"] is not None)
         return streamed.some, streamed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast, overload
 
@@ -16,18 +16,54 @@ from softcount.core.journal import digest_of
 from softcount.core.linear_chunks import OwnRows
 from softcount.core.normal_equations import Design
 
-__all__ = ["GLMChunk", "GLMData", "each_chunk", "fitting_scratch"]
+__all__ = ["GLMChunk", "GLMData", "RowWeights", "each_chunk", "fitting_scratch"]
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """The weights of the rows, apart; None stands for ones.
+
+    Attributes
+    ----------
+    frequency : array or None
+        How often the row was observed.
+    precision : array or None
+        What divides the row's dispersion: the precision weight, or the number of trials.
+    multiplicity : array or None
+        A factor of the row's log-likelihood beside the frequency: precision weights of rows with trials.
+    """
+
+    frequency: FloatArray | None = None
+    precision: FloatArray | None = None
+    multiplicity: FloatArray | None = None
+
+    def total(self) -> FloatArray | None:
+        """The product: the weight of a row's deviance."""
+        product: FloatArray | None = None
+        for weight in (self.frequency, self.precision, self.multiplicity):
+            if weight is not None:
+                product = weight if product is None else product * weight
+        return product
+
+    def n_observations(self, n_rows: int) -> float:
+        """Rows with a weight, each counted as often as it was observed."""
+        total = self.total()
+        if total is None:
+            return float(n_rows)
+        frequency = np.ones(n_rows) if self.frequency is None else self.frequency
+        return float(frequency[total > 0.0].sum())
 
 
 @dataclass(frozen=True)
 class GLMChunk:
-    """Some rows of a model: which rows of the design, their targets, weights and offsets."""
+    """Some rows of a model: which rows of the design, their targets, weights, offsets, and how often they were seen."""
 
     design: Design
     rows: slice
     target: FloatArray
     weight: FloatArray | None
     offset: FloatArray | None
+    often: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -44,12 +80,15 @@ class GLMData(Sequence[GLMChunk]):
         Product of frequency weight, precision weight and number of trials; None means one everywhere.
     offset : array of shape (n_samples,) or None
         Added to the linear predictor.
+    parts : RowWeights
+        The factors of the weight.
     """
 
     design: Design
     target: FloatArray
     weight: FloatArray | None = None
     offset: FloatArray | None = None
+    parts: RowWeights = field(default_factory=RowWeights)
 
     #: Whether the rows are not in memory, so that nothing as long as they are may be made.
     is_distant: ClassVar[bool] = False
@@ -77,6 +116,26 @@ class GLMData(Sequence[GLMChunk]):
     def mean_target(self) -> float:
         """Weighted mean of the targets."""
         return float(np.average(self.target, weights=self.weight))
+
+    @property
+    def n_observations(self) -> float:
+        """Rows with a weight, each counted as often as it was observed."""
+        return self.parts.n_observations(self.n_samples)
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether something is added to the linear predictor."""
+        return self.offset is not None
+
+    def offset_levels(self) -> tuple[float, float, float]:
+        """Mean, smallest and largest offset."""
+        assert self.offset is not None
+        return float(self.offset.mean()), float(self.offset.min()), float(self.offset.max())
+
+    def all_have_means(self, family: Any, link: Any, predictor: float, executor: Executor) -> bool:
+        """Whether a predictor, the same for all rows but for their offsets, is that of a mean in every row."""
+        predictors = np.full(1, predictor) if self.offset is None else predictor + self.offset
+        return bool(family.contains(link, predictors).all())
 
     def spread_targets(self) -> tuple[FloatArray, FloatArray | None]:
         """Targets and weights with the mean and variance of all: these themselves."""
@@ -134,6 +193,7 @@ class GLMData(Sequence[GLMChunk]):
             self.target[rows],
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
+            None if self.parts.frequency is None else self.parts.frequency[rows],
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,16 +12,19 @@ from softcount._types import FloatArray
 from softcount.core.chunks import Chunk, DistantRows
 from softcount.core.column_moments import deviations_of, squares_of
 from softcount.core.execute import Executor
-from softcount.core.glm.data import GLMData
+from softcount.core.glm.data import GLMData, RowWeights
 from softcount.core.glm.families import GLMFamily
 from softcount.core.glm.families.gamma import GammaFamily
 from softcount.core.glm.links import Link
 from softcount.core.glm.rows import GLMRows
-from softcount.core.linear_chunks import SERIAL, DesignForm, RowsElsewhere, target_of
+from softcount.core.linear_chunks import SERIAL, DesignForm, Largest, RowColumns, RowsElsewhere
 from softcount.core.logistic.distant import DistantCurvedRows
 from softcount.families.statistics import Sums
 
 __all__ = ["DistantGLMData", "DistantGLMRows", "TargetFacts", "distant_likelihood"]
+
+#: What a row of a generalized linear model has beside its columns.
+PER_ROW = ("target", "offset", "frequency", "precision", "multiplicity")
 
 
 @dataclass(frozen=True)
@@ -33,17 +35,20 @@ class TargetFacts:
     ----------
     weight : float
         Sum of the weights.
-    n_used : int
-        Rows of weight above zero.
+    n_observations : float
+        Rows of weight above zero, each as often as it was observed.
     mean, variance, size : float
         Mean, variance, and mean absolute value.
+    offset : tuple of float or None
+        Mean, smallest and largest offset; not weighted.
     """
 
     weight: float = 0.0
-    n_used: int = 0
+    n_observations: float = 0.0
     mean: float = 0.0
     variance: float = 0.0
     size: float = 0.0
+    offset: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class DistantGLMData(RowsElsewhere, GLMData):
 
     Attributes
     ----------
-    source, form
+    source, form, columns
         As for :class:`~softcount.core.linear_chunks.RowsElsewhere`.
     facts : TargetFacts
     """
@@ -60,15 +65,19 @@ class DistantGLMData(RowsElsewhere, GLMData):
     source: DistantRows | None = None
     form: DesignForm = field(default_factory=lambda: DesignForm(0))
     facts: TargetFacts = field(default_factory=TargetFacts)
+    columns: RowColumns = field(default_factory=RowColumns)
 
     @classmethod
-    def of(cls, source: DistantRows, form: DesignForm, facts: TargetFacts) -> DistantGLMData:
+    def of(cls, source: DistantRows, form: DesignForm, facts: TargetFacts, columns: RowColumns) -> DistantGLMData:
         """All rows of a source whose second block holds the targets."""
-        return cls(form.empty(), np.zeros(0), source=source, form=form, facts=facts)
+        return cls(form.empty(), np.zeros(0), source=source, form=form, facts=facts, columns=columns)
 
     def here(self, chunk: Chunk) -> GLMData:
         """The rows of one chunk, in memory."""
-        return GLMData(self.form.of(chunk.blocks[0]), target_of(chunk), chunk.weight)
+        target, offset, *parts = (self.columns.of(chunk, kind) for kind in PER_ROW)
+        # Where the factors are not kept apart there is one, the precision.
+        apart = RowWeights(*parts) if any(part is not None for part in parts) else RowWeights(None, chunk.weight)
+        return GLMData(self.form.of(chunk.blocks[0]), target, chunk.weight, offset, apart)
 
     @property
     def chunks(self) -> Any:
@@ -84,6 +93,29 @@ class DistantGLMData(RowsElsewhere, GLMData):
     def total_weight(self) -> float:
         """Sum of the weights."""
         return self.facts.weight
+
+    @property
+    def n_observations(self) -> float:
+        """Rows with a weight, each counted as often as it was observed."""
+        return self.facts.n_observations
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether something is added to the linear predictor."""
+        return self.facts.offset is not None
+
+    def offset_levels(self) -> tuple[float, float, float]:
+        """Mean, smallest and largest offset."""
+        assert self.facts.offset is not None
+        return self.facts.offset
+
+    def all_have_means(self, family: Any, link: Any, predictor: float, executor: Executor) -> bool:
+        """Whether a predictor, the same for all rows but for their offsets, is that of a mean in every row."""
+
+        def lacking(rows: GLMData, start: int) -> Largest:
+            return Largest(float(not rows.all_have_means(family, link, predictor, SERIAL)))
+
+        return bool(self.each(executor, lacking).value == 0.0)
 
     @property
     def mean_target(self) -> float:
@@ -122,7 +154,7 @@ class DistantGLMRows(DistantCurvedRows, GLMRows):
 
     Attributes
     ----------
-    source, form, n_rows
+    source, form, n_rows, columns
         As for :class:`~softcount.core.logistic.distant.DistantCurvedRows`.
     all_weight : float
         Sum of the weights.
@@ -132,6 +164,7 @@ class DistantGLMRows(DistantCurvedRows, GLMRows):
     form: DesignForm = field(default_factory=lambda: DesignForm(0))
     n_rows: int = 0
     all_weight: float = 0.0
+    columns: RowColumns = field(default_factory=RowColumns)
 
     @classmethod
     def of_data(cls, family: GLMFamily, link: Link, data: DistantGLMData) -> DistantGLMRows:
@@ -146,12 +179,14 @@ class DistantGLMRows(DistantCurvedRows, GLMRows):
             form=data.form,
             n_rows=data.n_samples,
             all_weight=data.total_weight,
+            columns=data.columns,
         )
 
     def here(self, chunk: Chunk) -> GLMRows:
         """The rows of one chunk, in memory."""
         design = self.form.of(chunk.blocks[0])
-        return GLMRows(self.family, self.link, design, target_of(chunk), chunk.weight, None, self.careful)
+        target, offset = (self.columns.of(chunk, kind) for kind in ("target", "offset"))
+        return GLMRows(self.family, self.link, design, target, chunk.weight, offset, self.careful)
 
     @cached_property
     def total_weight(self) -> float:
@@ -167,7 +202,7 @@ class DistantGLMRows(DistantCurvedRows, GLMRows):
 # ---- the likelihood
 @dataclass(frozen=True)
 class _Levels:
-    """How many rows have each weight."""
+    """How many observations have each precision."""
 
     levels: FloatArray
     counts: FloatArray
@@ -175,14 +210,23 @@ class _Levels:
     @classmethod
     def of(cls, rows: GLMData) -> _Levels:
         """Of some rows; those of weight zero are left out."""
-        if rows.weight is None:
-            return cls(np.ones(1), np.array([float(rows.target.size)]))
-        levels, counts = np.unique(rows.weight[rows.weight > 0.0], return_counts=True)
-        return cls(levels, counts.astype(np.float64))
+        _, precision, frequency, _ = _counted(rows)
+        levels, place = np.unique(precision, return_inverse=True)
+        return cls(levels, np.bincount(place, frequency, minlength=levels.size).astype(np.float64))
 
     def __add__(self, other: _Levels) -> _Levels:
         levels, place = np.unique(np.concatenate([self.levels, other.levels]), return_inverse=True)
         return _Levels(levels, np.bincount(place, np.concatenate([self.counts, other.counts])).astype(np.float64))
+
+
+def _counted(rows: GLMData) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Targets, precisions, frequencies and multiplicities (frequencies included) of the rows with a weight."""
+    ones, parts = np.ones(rows.target.size), rows.parts
+    precision = ones if parts.precision is None else parts.precision
+    frequency = ones if parts.frequency is None else parts.frequency
+    multiplicity = frequency if parts.multiplicity is None else frequency * parts.multiplicity
+    used = precision * multiplicity > 0.0
+    return rows.target[used], precision[used], frequency[used], multiplicity[used]
 
 
 def distant_likelihood(
@@ -202,7 +246,7 @@ def distant_likelihood(
     """
     dispersion = family.fixed_dispersion
     if dispersion is None:
-        levels = _Levels(np.ones(1), np.array([float(data.facts.n_used)]))
+        levels = _Levels(np.ones(1), np.array([data.n_observations]))
         if isinstance(family, GammaFamily):  # the only one that looks at single weights
             levels = data.each(executor, lambda rows, _: _Levels.of(rows))
         dispersion = family.likelihood_dispersion(deviance, pearson, levels.levels, levels.counts)
@@ -210,15 +254,12 @@ def distant_likelihood(
         return dispersion, np.inf if dispersion == 0.0 else np.nan
 
     def terms(rows: GLMData, start: int) -> Sums:
-        target = rows.target
-        weight = np.ones(target.size) if rows.weight is None else rows.weight
-        used = weight > 0.0
-        target, weight = target[used], weight[used]
-        blocks: Iterable[int] = range(0, target.size, block_rows)
-        total = sum(
-            float(family.saturated_log_likelihood(target[b : b + block_rows], weight[b : b + block_rows], level).sum())
-            for b in blocks
-        )
+        target, precision, _, multiplicity = _counted(rows)
+        total = 0.0
+        for first in range(0, target.size, block_rows):
+            block = slice(first, first + block_rows)
+            each = family.saturated_log_likelihood(target[block], precision[block], level)
+            total += float(multiplicity[block] @ each)
         return Sums({"sum": np.array([total])})
 
     level = float(dispersion)

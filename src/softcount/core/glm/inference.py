@@ -30,7 +30,7 @@ import numpy as np
 
 from softcount._types import FloatArray
 from softcount.core.execute import Executor
-from softcount.core.glm.data import GLMChunk, GLMData, each_chunk, fitting_scratch
+from softcount.core.glm.data import GLMChunk, GLMData, RowWeights, each_chunk, fitting_scratch
 from softcount.core.glm.distant import distant_likelihood
 from softcount.core.glm.families import GLMFamily, TweedieFamily
 from softcount.core.glm.fit import GLMFit
@@ -50,41 +50,6 @@ BLOCK_ROWS = 65_536
 LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
 #: A row that determines a coefficient alone has leverage 1 and residual 0, both up to rounding.
 SMALLEST_SHARE = 1e-12
-
-
-@dataclass(frozen=True)
-class RowWeights:
-    """The weights of the rows, apart; None stands for ones.
-
-    Attributes
-    ----------
-    frequency : array or None
-        How often the row was observed.
-    precision : array or None
-        What divides the row's dispersion: the precision weight, or the number of trials.
-    multiplicity : array or None
-        A factor of the row's log-likelihood beside the frequency: precision weights of rows with trials.
-    """
-
-    frequency: FloatArray | None = None
-    precision: FloatArray | None = None
-    multiplicity: FloatArray | None = None
-
-    def total(self) -> FloatArray | None:
-        """The product: the weight of a row's deviance."""
-        product: FloatArray | None = None
-        for weight in (self.frequency, self.precision, self.multiplicity):
-            if weight is not None:
-                product = weight if product is None else product * weight
-        return product
-
-    def n_observations(self, n_rows: int) -> float:
-        """Rows with a weight, each counted as often as it was observed."""
-        total = self.total()
-        if total is None:
-            return float(n_rows)
-        frequency = np.ones(n_rows) if self.frequency is None else self.frequency
-        return float(frequency[total > 0.0].sum())
 
 
 @dataclass(frozen=True)
@@ -113,7 +78,6 @@ class GLMInference:
 def infer(
     found: GLMFit,
     data: GLMData,
-    weights: RowWeights,
     executor: Executor,
     *,
     covariance: CovarianceKind = "model",
@@ -127,8 +91,6 @@ def infer(
         The fit.
     data : GLMData
         The rows it was fitted to.
-    weights : RowWeights
-        Their weights, apart.
     executor : Executor
         Who runs the pass of the sandwich.
     covariance : {"model", "sandwich", "HC0", "HC1", "HC2", "HC3"}
@@ -152,10 +114,10 @@ def infer(
         if found.model.penalty.is_zero:
             effective = float(np.count_nonzero(found.model.kept))
     rows: Any = data
-    n_observations = float(rows.facts.n_used) if data.is_distant else weights.n_observations(data.n_samples)
+    n_observations = data.n_observations
     phi = _dispersion(found, family, n_observations - effective, dispersion)
     if not data.is_distant:
-        at, log_likelihood = likelihood(family, data.target, weights, found.deviance, pearson=phi)
+        at, log_likelihood = likelihood(family, data.target, data.parts, found.deviance, pearson=phi)
     elif _has_density(family):
         at, log_likelihood = distant_likelihood(
             family, rows, found.deviance, executor, pearson=phi, block_rows=BLOCK_ROWS
@@ -168,7 +130,7 @@ def infer(
         spread = phi * inverse
     else:
         shrinkage = Shrinkage(inverse, LEVERAGE_POWER[covariance]) if covariance in LEVERAGE_POWER else None
-        middle = _score_products(found, data, weights, executor, shrinkage)
+        middle = _score_products(found, data, executor, shrinkage)
         spread = inverse @ middle @ inverse
     if covariance == "HC1":
         left = n_observations - effective
@@ -256,9 +218,7 @@ class Shrinkage:
         return np.where(is_free, score, 0.0) / np.where(is_free, share, 1.0) ** self.power
 
 
-def _score_products(
-    found: GLMFit, data: GLMData, weights: RowWeights, executor: Executor, shrinkage: Shrinkage | None
-) -> FloatArray:
+def _score_products(found: GLMFit, data: GLMData, executor: Executor, shrinkage: Shrinkage | None) -> FloatArray:
     """``sum_i f_i s_i s_i'`` for the shifted columns."""
     family = found.model.family_at(found.fit.params)
     link, params = found.model.link, found.fit.params
@@ -269,8 +229,7 @@ def _score_products(
         scratch: FloatArray | None = None
         for chunk in each_chunk(lane):
             scratch = fitting_scratch(scratch, chunk)
-            often = None if weights.frequency is None else weights.frequency[chunk.rows]
-            _add_scores(sums, chunk, scratch, Fitted(family, link, params.coef, shrinkage), often)
+            _add_scores(sums, chunk, scratch, Fitted(family, link, params.coef, shrinkage))
         return sums.counts()
 
     return executor.reduce(tally, data.chunks, counts_bytes=GramTally.nbytes(n_columns))["gram"]
@@ -285,10 +244,9 @@ class Fitted(NamedTuple):
     shrinkage: Shrinkage | None
 
 
-def _add_scores(
-    sums: GramTally, chunk: GLMChunk, scratch: FloatArray, fitted: Fitted, often: FloatArray | None
-) -> None:
+def _add_scores(sums: GramTally, chunk: GLMChunk, scratch: FloatArray, fitted: Fitted) -> None:
     """Add the products of a chunk's scores."""
+    often = chunk.often
     rows = chunk.design.load(chunk.rows, scratch)
     predictor = rows.predictor(fitted.coef)
     if chunk.offset is not None:

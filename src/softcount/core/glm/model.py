@@ -279,6 +279,10 @@ class GLMModel:
         """The parameters themselves."""
         return params
 
+    def bare(self, params: GLMParams) -> GLMParams:
+        """The parameters themselves."""
+        return params
+
     def counts_bytes(self) -> int:
         """Size of one lane's counts."""
         return GramTally.nbytes(self.n_columns)

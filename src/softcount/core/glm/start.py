@@ -54,10 +54,9 @@ def null_deviance(family: GLMFamily, link: Link, data: GLMData, executor: Execut
 def null_predictor(family: GLMFamily, link: Link, data: GLMData, executor: Executor) -> float | None:
     """The best intercept without columns; without an intercept 0, or None where that has no mean."""
     if not data.design.fit_intercept:
-        predictor = np.zeros(1) if data.offset is None else data.offset
-        return 0.0 if family.contains(link, predictor).all() else None
+        return 0.0 if data.all_have_means(family, link, 0.0, executor) else None
     start = family.starting_predictor(link, *data.sized_targets())
-    if data.offset is None:
+    if not data.has_offset:
         # The score of an intercept alone vanishes at the mean, for every family and link.
         mean = np.array([data.mean_target])
         if family.contains_mean(mean).all():
@@ -67,8 +66,8 @@ def null_predictor(family: GLMFamily, link: Link, data: GLMData, executor: Execu
                 return float(predictor[0])
         return start
     bare = data.without_columns()
-    for shift in (float(data.offset.mean()), float(data.offset.min()), float(data.offset.max())):
-        if family.contains(link, start - shift + data.offset).all():
+    for shift in data.offset_levels():
+        if data.all_have_means(family, link, start - shift, executor):
             first = GLMParams(np.array([start - shift]))
             fit = iterate(plain_model(family, link, bare), executor, bare.chunks, first, DevianceStopping(50, 1e-12))
             return float(fit.params.coef[0])

@@ -75,6 +75,11 @@ class LogisticData(CurvedRows):
         return self.n_classes == 2
 
     @property
+    def has_offset(self) -> bool:
+        """Whether something is added to the linear predictor."""
+        return self.offset is not None
+
+    @property
     def n_outputs(self) -> int:
         """Rows of the coefficients."""
         if self.is_binary:

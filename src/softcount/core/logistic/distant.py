@@ -18,7 +18,7 @@ from softcount._types import FloatArray, IntArray
 from softcount.core.chunks import Chunk, DistantRows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
-from softcount.core.linear_chunks import SERIAL, DesignForm, RowsElsewhere, rows_at, summed, target_of
+from softcount.core.linear_chunks import SERIAL, DesignForm, RowColumns, RowsElsewhere, rows_at, summed
 from softcount.core.logistic.curved_rows import CurvedRows
 from softcount.core.logistic.data import LogisticData
 from softcount.families.statistics import Sums
@@ -51,7 +51,7 @@ class DistantCurvedRows(RowsElsewhere, CurvedRows):
 
     Attributes
     ----------
-    source, form
+    source, form, columns
         As for :class:`~softcount.core.linear_chunks.RowsElsewhere`.
     n_rows : int
     """
@@ -112,12 +112,12 @@ class DistantLogisticData(DistantCurvedRows, LogisticData):
 
     Attributes
     ----------
-    source, form, n_rows
+    source, form, n_rows, columns
         As for :class:`DistantCurvedRows`.
     totals : array of shape (n_classes,)
         Weight of every class, its factor included.
     factors : array of shape (n_classes,) or None
-        What the weight of every row is multiplied by, by its class.
+        What the weight of every row is multiplied by, by its class; None where that has been done.
     """
 
     source: DistantRows | None = None
@@ -125,6 +125,7 @@ class DistantLogisticData(DistantCurvedRows, LogisticData):
     n_rows: int = 0
     totals: FloatArray = field(default_factory=lambda: np.zeros(2))
     factors: FloatArray | None = None
+    columns: RowColumns = field(default_factory=RowColumns)
 
     @classmethod
     def of(
@@ -136,10 +137,13 @@ class DistantLogisticData(DistantCurvedRows, LogisticData):
         factors: FloatArray | None,
         reference: bool,
         careful: bool,
+        columns: RowColumns,
     ) -> DistantLogisticData:
-        """All rows of a source whose second block holds codes of classes."""
+        """All rows of a source whose second block holds codes or probabilities of classes."""
         n_classes = totals.shape[0]
-        target = np.zeros(0) if n_classes == 2 else np.zeros(0, dtype=np.int32)
+        target: Any = np.zeros(0) if n_classes == 2 else np.zeros(0, dtype=np.int32)
+        if columns.target > 1:
+            target = np.zeros((0, n_classes))
         return cls(
             form.empty(),
             target,
@@ -151,24 +155,32 @@ class DistantLogisticData(DistantCurvedRows, LogisticData):
             n_rows=source.n_rows,
             totals=totals,
             factors=factors,
+            columns=columns,
         )
 
     def here(self, chunk: Chunk) -> LogisticData:
         """The rows of one chunk, in memory."""
-        target: Any = target_of(chunk)
-        codes = target.astype(np.int32)
+        target: Any = self.columns.of(chunk, "target")
         weight = chunk.weight
         if self.factors is not None:
-            weight = self.factors[codes] if weight is None else weight * self.factors[codes]
+            factor = self.factors[target.astype(np.int32)]
+            weight = factor if weight is None else weight * factor
+        if self.n_classes > 2 and self.columns.target == 1:
+            target = target.astype(np.int32)
         return LogisticData(
             self.form.of(chunk.blocks[0]),
-            target if self.n_classes == 2 else codes,
+            target,
             self.n_classes,
             weight,
-            None,
+            self.columns.of(chunk, "offset"),
             self.reference,
             self.careful,
         )
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether something is added to the linear predictor."""
+        return self.columns.offset > 0
 
     @property
     def n_products(self) -> int:

@@ -254,6 +254,10 @@ class LogisticModel:
         """The parameters themselves."""
         return params
 
+    def bare(self, params: LogisticState) -> LogisticState:
+        """The parameters themselves."""
+        return params
+
     def counts_bytes(self) -> int:
         """Size of one lane's counts."""
         score = 8 * self.data.n_coefficients

@@ -24,7 +24,7 @@ import numpy as np
 from softcount._types import FloatArray
 from softcount.core.logistic.active_set import minimize_elastic_net
 from softcount.core.logistic.model import LogisticState, Slope, midpoint
-from softcount.core.symmetric_solve import Factor, factorize
+from softcount.core.symmetric_solve import Factor, factorize, kept_part
 
 if TYPE_CHECKING:
     from softcount.core.logistic.model import LogisticModel
@@ -54,20 +54,19 @@ class NewtonMethod:
         """One step, or None when it is negligible."""
         assert slope.information is not None  # needs_information says so
         kept = model.expanded()
-        matrix = slope.information[np.ix_(kept, kept)]
         coef = state.coef.ravel()[kept]
         stepped = np.zeros(state.coef.size)
         if model.penalty.has_l1:
+            matrix = kept_part(slope.information, kept)
             moved, gain = proximal_step(model, matrix, slope.score.ravel()[kept], coef)
             stepped[kept] = moved
         else:
-            whole = model.penalty.add_curvature(slope.information)[np.ix_(kept, kept)]
-            factor = factor_system(whole)
+            factor = factor_system(kept_part(model.penalty.add_curvature(slope.information), kept))
             gradient = slope.gradient.ravel()[kept]
             change = factor.solve(gradient)
             gain = float(gradient @ change)
             if self.reweighted:
-                stepped[kept] = factor.solve(matrix @ coef + slope.score.ravel()[kept])
+                stepped[kept] = factor.solve(kept_part(slope.information, kept) @ coef + slope.score.ravel()[kept])
             else:
                 stepped[kept] = coef + change
         if model.watch.ends(model.predictor_change(gain)):

@@ -91,7 +91,7 @@ class LogisticPenalty:
         if self.mix.shape[0] > 1:
             return information + self.curvature()
         total = information.copy()
-        total[np.diag_indices_from(total)] += self.l2
+        np.einsum("jj->j", total)[:] += self.l2
         return total
 
     def diagonal(self) -> FloatArray:

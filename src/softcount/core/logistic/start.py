@@ -25,7 +25,7 @@ CONSTANT = 1e-13
 def null_coef(data: LogisticData) -> FloatArray:
     """Coefficients of the model without columns: the log odds of the classes (zero with offsets, which shift them)."""
     coef = np.zeros((data.n_outputs, data.n_columns))
-    if data.design.fit_intercept and data.offset is None:
+    if data.design.fit_intercept and not data.has_offset:
         log_weights = np.log(np.maximum(data.class_weights(), np.finfo(np.float64).tiny))
         if data.is_binary:
             coef[0, 0] = log_weights[1] - log_weights[0]

@@ -6,21 +6,22 @@ are small; the rows they become stay on the workers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
+from softcount.core.cluster_loss import persistently
 from softcount.core.cluster_rows import ClusterRows, lay_out
 from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.facts import Facts
 from softcount.core.streamed import Piece
-from softcount.estimators.distant.training import weights_of
+from softcount.estimators.distant.training import n_rows_of, weights_of
 from softcount.families.blocks import Block
-from softcount.inputs.batches import Batch, BatchesSource, at
+from softcount.inputs.batches import Batch, BatchesSource, at, named
 
 __all__ = ["OnCluster", "lazy_answers", "measured", "survey_partitions", "told_by_parts"]
 
@@ -32,28 +33,56 @@ class Partitions:
     Attributes
     ----------
     parts : list of tuple
-        Number, rows, labels and weights of each; the latter are delayed, values, or None.
+        Number and rows of each, and its share of everything beside the rows: delayed, values, or None.
     sizes : list of int or None
         Rows of each part, where they are known.
-    columns : tuple
-        Names of the columns that hold labels and weights, and of those to keep; None where there is nothing to say.
+    columns : Columns
     """
 
     parts: list[tuple[Any, ...]]
     sizes: list[int] | None
-    columns: tuple[Any, Any, Any]
+    columns: Columns
 
     @classmethod
-    def of(cls, X: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> Partitions:
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        weight: Any,
+        features: Sequence[str] | None = None,
+        beside: Mapping[str, Any] | None = None,
+    ) -> Partitions:
         """The parts of a Dask array, a Dask data frame, or a list of delayed parts."""
         rows, sizes = _delayed_rows(X)
-        y_name, weight_name = (value if isinstance(value, str) else None for value in (y, weight))
-        beside = [
-            [None] * len(rows) if value is None or isinstance(value, str) else _delayed_beside(name, value, rows, sizes)
-            for name, value in (("y", y), ("sample_weight", weight))
+        values = {"y": y, "sample_weight": weight, **(beside or {})}
+        # What is one for all rows, or the name of a column, the workers are told.
+        told = {name: v if named(v) or _is_number(v) else None for name, v in values.items()}
+        shares = [
+            [None] * len(rows) if value is None or told[name] is not None else _delayed_beside(name, value, rows, sizes)
+            for name, value in values.items()
         ]
-        parts = [(number, *part) for number, part in enumerate(zip(rows, *beside, strict=True))]
-        return cls(parts, sizes, (y_name, weight_name, None if features is None else tuple(features)))
+        parts = [(number, *part) for number, part in enumerate(zip(rows, *shares, strict=True))]
+        return cls(parts, sizes, Columns(told, None if features is None else tuple(features)))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of tables hold.
+
+    Attributes
+    ----------
+    values : dict
+        Names of the columns of labels, weights and others, by what they hold; None where no column does.
+    features : tuple of str or None
+        The columns to keep, where not all others are.
+    """
+
+    values: dict[str, Any]
+    features: tuple[str, ...] | None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number))
 
 
 def _delayed_rows(X: Any) -> tuple[list[Any], list[int] | None]:
@@ -95,16 +124,19 @@ def _delayed_beside(name: str, values: Any, rows: list[Any], sizes: list[int] | 
     return parts
 
 
-def _run(number: int, X: Any, y: Any, weight: Any, job: _Job) -> Any:
+def _run(number: int, X: Any, *rest: Any) -> Any:
     """Do a job with one part, where it is; parts without rows are None."""
-    y_name, weight_name, features = job.columns
-    given: Any = X if y is None and weight is None else (X, y, weight)
-    source = BatchesSource([given], y_name, weight_name, features)
-    batch = next(source.batches(0), None)
+    *shares, job = rest
+    columns: Columns = job.columns
+    y, weight, *others = shares
+    given: Any = X
+    if any(share is not None for share in shares):
+        given = (X, y, weight, dict(zip(list(columns.values)[2:], others, strict=True)))
+    batch = next(BatchesSource([given], columns.values, columns.features).batches(0), None)
     if batch is None:
         return job.of(None)
-    place = f"partition {number}"
-    return job.of(Batch(whole(batch.X), whole(batch.y), whole(batch.weight), place))
+    beside = {name: whole(value) for name, value in batch.beside.items()}
+    return job.of(Batch(whole(batch.X), whole(batch.y), whole(batch.weight), f"partition {number}", beside))
 
 
 def whole(values: Any) -> Any:
@@ -124,11 +156,10 @@ class _Job:
 
     Attributes
     ----------
-    columns : tuple
-        Names of the columns that hold labels and weights, and of those to keep.
+    columns : Columns
     """
 
-    columns: tuple[Any, Any, Any]
+    columns: Columns
 
     def of(self, batch: Batch | None) -> Any:
         """Do it."""
@@ -163,7 +194,7 @@ class _Answer(_Job):
         if batch is None:
             return self.none
         with at(batch.where):
-            return np.asarray(getattr(self.estimator, self.method)(batch.X, **self.settings))
+            return np.asarray(getattr(self.estimator, self.method)(batch.X, **self.settings, **batch.beside))
 
 
 @dataclass(frozen=True)
@@ -175,8 +206,8 @@ class _Measure(_Job):
         if batch is None:
             return None
         with at(batch.where):
-            weight = weights_of(batch.weight, batch.X.shape[0])
-            return self.measure(self.estimator, batch.X, batch.y, weight)
+            weight = weights_of(batch.weight, n_rows_of(batch.X))
+            return self.measure(self.estimator, replace(batch, weight=weight))
 
 
 # ---- what is asked of them
@@ -189,8 +220,7 @@ class OnCluster:
     client : distributed.Client
     n_jobs : int or None
         Threads for rows in this process's memory.
-    columns : tuple
-        Names of the columns that hold labels and weights, and of those to keep.
+    columns : Columns
     parts : list of tuple
         Those with rows.
     sizes : list of int
@@ -199,21 +229,27 @@ class OnCluster:
 
     client: Any
     n_jobs: int | None
-    columns: tuple[Any, Any, Any]
+    columns: Columns
     parts: list[tuple[Any, ...]]
     sizes: list[int]
 
     def rows(self, reader: Any, layout: tuple[Block, ...], facts: Facts, grid: dict[str, Any]) -> ClusterRows:
         """The rows on a grid; the workers keep them."""
-        pieces = made_there(self.client, _run, self.parts, _Read(self.columns, reader))
         executor = DaskExecutor(self.client, self.n_jobs)
-        return lay_out(self.client, pieces, self.sizes, layout, facts, executor=executor, **grid)
+
+        def laid_out() -> ClusterRows:
+            pieces = made_there(self.client, _run, self.parts, _Read(self.columns, reader))
+            return lay_out(self.client, pieces, self.sizes, layout, facts, executor=executor, **grid)
+
+        return persistently(laid_out, self.client)
 
 
-def survey_partitions(estimator: Any, X: Any, y: Any, weight: Any, look: Any) -> tuple[OnCluster, Any]:
+def survey_partitions(
+    estimator: Any, X: Any, y: Any, weight: Any, look: Any, *, beside: Mapping[str, Any] | None = None
+) -> tuple[OnCluster, Any]:
     """A look at all rows where they are, and what makes them rows that a cluster keeps."""
     client = current_client()
-    given = Partitions.of(X, y, weight)
+    given = Partitions.of(X, y, weight, None, beside)
     surveys = on_partitions(client, _run, given.parts, _Look(given.columns, look))
     kept = [(part, survey) for part, survey in zip(given.parts, surveys, strict=True) if survey is not None]
     if not kept:
@@ -233,19 +269,21 @@ def told_by_parts(X: Any, y: Any, weight: Any, look: Any) -> list[Any]:
     return [part for part in found if part is not None]
 
 
-def lazy_answers(estimator: Any, method: str, X: Any, settings: dict[str, Any]) -> Any:
+def lazy_answers(estimator: Any, method: str, X: Any, settings: dict[str, Any], beside: dict[str, Any]) -> Any:
     """A Dask array of what a method answers, worked out where the rows are when it is asked for."""
     if settings.get("return_std"):
         raise InputError("return_std=True gives two answers, and a Dask array holds one. Use predict_interval.")
-    given = Partitions.of(X, None, None, _learned_columns(estimator))
+    given = Partitions.of(X, None, None, _learned_columns(estimator), beside)
     none = no_answers(estimator, method, settings)
     job = _Answer(given.columns, estimator, method, settings, none)
     return lazy_rows(_run, given.parts, given.sizes, none, job)
 
 
-def measured(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[Any]:
-    """``measure(estimator, X, y, weight)`` of every part with rows, in their order."""
-    given = Partitions.of(X, y, weight, _learned_columns(estimator))
+def measured(
+    estimator: Any, X: Any, y: Any, weight: Any, measure: Any, *, beside: dict[str, Any] | None = None
+) -> list[Any]:
+    """``measure(estimator, batch)`` of every part with rows, in their order."""
+    given = Partitions.of(X, y, weight, _learned_columns(estimator), beside)
     found = on_partitions(current_client(), _run, given.parts, _Measure(given.columns, estimator, measure))
     return [part for part in found if part is not None]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount.estimators.distant.sources import answer_source, is_cluster, is_distant, survey_rows
-from softcount.estimators.distant.training import weights_of
-from softcount.inputs.batches import at
+from softcount.estimators.distant.training import n_rows_of, weights_of
+from softcount.inputs.batches import Batch, at
 
 __all__ = ["AnswersInBatches"]
 
@@ -30,6 +31,10 @@ BY_ROW = (
     "linear_predictor",
     "predict_interval",
 )
+
+
+#: What may come beside the rows that are answered for: an array, or the name of a column.
+SHIFTS = ("offset", "exposure")
 
 
 class AnswersInBatches:
@@ -64,19 +69,21 @@ def _by_row(name: str, method: Any) -> Any:
         check_is_fitted(self)
         if any(value is not None for value in args):
             raise InputError(f"{type(self).__name__}.{name} takes no labels where rows are not in memory; leave y out.")
+        beside = {shift: settings.pop(shift) for shift in SHIFTS if settings.get(shift) is not None}
         if is_cluster(X):
             from softcount.estimators.distant.cluster import lazy_answers
 
-            return lazy_answers(self, name, X, settings)
-        return _answers(self, method, X, settings)
+            return lazy_answers(self, name, X, settings, beside)
+        return _answers(self, method, X, settings, beside)
 
     return answer
 
 
-def _answers(estimator: Any, method: Any, X: Any, settings: dict[str, Any]) -> Iterator[Any]:
-    for batch in answer_source(estimator, X).batches(survey_rows(estimator.n_features_in_)):
+def _answers(estimator: Any, method: Any, X: Any, settings: dict[str, Any], beside: dict[str, Any]) -> Iterator[Any]:
+    source = answer_source(estimator, X, beside=beside)
+    for batch in source.batches(survey_rows(estimator.n_features_in_)):
         with at(batch.where):
-            answer = method(estimator, batch.X, **settings)
+            answer = method(estimator, batch.X, **settings, **batch.beside)
         yield answer
 
 
@@ -97,7 +104,8 @@ def _summed(name: str, method: Any) -> Any:
     return answer
 
 
-def _log_likelihood_of(method: Any, estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+def _log_likelihood_of(method: Any, estimator: Any, batch: Batch) -> tuple[float, float]:
+    X, weight = batch.X, batch.weight
     if weight is not None and not weight.any():
         return 0.0, 0.0
     value, total = method(estimator, X, weight)
@@ -123,7 +131,8 @@ def _scored(name: str, method: Any) -> Any:
     return answer
 
 
-def _hits_of(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+def _hits_of(estimator: Any, batch: Batch) -> tuple[float, float]:
+    X, y, weight = batch.X, batch.y, batch.weight
     if y is None:
         raise InputError("score compares predictions with labels: name the column of the labels with y=.")
     predicted = estimator.predict(X)
@@ -133,15 +142,16 @@ def _hits_of(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]
     return float(share @ hits), float(share.sum())
 
 
-def over_batches(estimator: Any, X: Any, y: Any, weight: Any, measure: Any) -> list[Any]:
-    """``measure(estimator, X, y, weight)`` of every batch, in their order."""
+def over_batches(
+    estimator: Any, X: Any, y: Any, weight: Any, measure: Any, *, beside: dict[str, Any] | None = None
+) -> list[Any]:
+    """``measure(estimator, batch)`` of every batch, its weights read, in their order."""
     if is_cluster(X):
         from softcount.estimators.distant.cluster import measured
 
-        return measured(estimator, X, y, weight, measure)
+        return measured(estimator, X, y, weight, measure, beside=beside)
     found = []
-    for batch in answer_source(estimator, X, y, weight).batches(survey_rows(estimator.n_features_in_)):
+    for batch in answer_source(estimator, X, y, weight, beside).batches(survey_rows(estimator.n_features_in_)):
         with at(batch.where):
-            weights = weights_of(batch.weight, batch.X.shape[0])
-            found.append(measure(estimator, batch.X, batch.y, weights))
+            found.append(measure(estimator, replace(batch, weight=weights_of(batch.weight, n_rows_of(batch.X)))))
     return found

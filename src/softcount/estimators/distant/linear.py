@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from softcount._types import FloatArray
 from softcount.core.chunks import DistantRows, chunk_rows, segment_chunks
 from softcount.core.column_moments import FAR_FROM_ZERO
 from softcount.core.facts import Facts
-from softcount.core.linear_chunks import DesignForm
+from softcount.core.linear_chunks import DesignForm, RowColumns
 from softcount.core.streamed import Piece
 from softcount.estimators._linear_table import check_finite, column_names, read_table
 from softcount.estimators.distant.sources import rows_of, surveyed
@@ -101,15 +101,24 @@ class Vector:
 
 
 class TargetReader(ABC):
-    """What a linear model makes of ``y``: a look at the targets of some rows, and later numbers."""
+    """What a linear model makes of ``y`` and what comes beside it: a look at some rows, and later numbers."""
+
+    @property
+    def columns(self) -> RowColumns:
+        """What :meth:`read` gives; known once all rows have been looked at."""
+        return RowColumns()
+
+    def weight(self, batch: Batch, n_rows: int) -> FloatArray | None:
+        """What every row of a batch counts."""
+        return weights_of(batch.weight, n_rows)
 
     @abstractmethod
-    def look(self, y: Any, n_rows: int, weight: FloatArray | None) -> Any:
+    def look(self, batch: Batch, n_rows: int, weight: FloatArray | None) -> Any:
         """What the targets of a batch look like; it adds up."""
 
     @abstractmethod
-    def numbers(self, y: Any, n_rows: int, weight: FloatArray | None) -> FloatArray:
-        """A number per row of a batch."""
+    def read(self, batch: Batch, n_rows: int) -> tuple[FloatArray, FloatArray | None]:
+        """Numbers for every row of a batch, in so many columns as :attr:`columns` says, and the rows' weights."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +175,7 @@ class _Look:
             table: Any = read_table(own, batch.X, reset=True)
             check_finite(table, column_names(own))
             n_rows = table.shape[0]
-            weight = weights_of(batch.weight, n_rows)
+            weight = self.reader.weight(batch, n_rows)
             names = getattr(own, "feature_names_in_", None)
             used = n_rows if weight is None else int(np.count_nonzero(weight > 0.0))
             if batch.y is None:
@@ -179,7 +188,7 @@ class _Look:
                 table.shape[1],
                 BlockSurvey.of(_block(table)),
                 Vector.of(_extremes(table) if sp.issparse(table) else table),
-                self.reader.look(batch.y, n_rows, weight),
+                self.reader.look(batch, n_rows, weight),
             )
 
 
@@ -208,7 +217,7 @@ def _extremes(table: Any) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads batches as blocks of numbers: the columns, then the target."""
+    """Reads batches as blocks of numbers: the columns, then the target and what else there is."""
 
     estimator: Any
     target: TargetReader
@@ -223,10 +232,9 @@ class _Reader:
             if self.scale is not None:
                 table = _divided(table, self.scale)
             n_rows = table.shape[0]
-            weight = weights_of(batch.weight, n_rows)
-            target = self.target.numbers(batch.y, n_rows, weight)
+            numbers, weight = self.target.read(batch, n_rows)
             block = like_layout(_block(table), self.layout[0])
-            return Piece((block, DenseBlock(target[:, None])), None, weight)
+            return Piece((block, DenseBlock(numbers.reshape(n_rows, -1))), None, weight)
 
 
 @dataclass(frozen=True)
@@ -263,6 +271,7 @@ def look_at(
     fit_intercept: bool,
     always_center: bool,
     may_scale: bool = True,
+    beside: Mapping[str, Any] | None = None,
 ) -> DistantTable:
     """A first pass over all rows; the estimator learns its columns.
 
@@ -277,8 +286,10 @@ def look_at(
         Whether columns are shifted even where it does not pay.
     may_scale : bool
         Whether columns of extreme values may be divided by something.
+    beside : dict, optional
+        What else is taken about the rows, by name.
     """
-    given, survey = surveyed(estimator, X, y, weight, _Look(blank(estimator), reader))
+    given, survey = surveyed(estimator, X, y, weight, _Look(blank(estimator), reader), beside=beside)
     if not survey.total_weight > 0.0:
         raise InputError("All sample weights are zero: there is no row to fit to.")
     learner = blank(estimator)
@@ -300,12 +311,14 @@ def look_at(
             center = means
             careful = bool(np.any(np.abs(means) > CAREFUL * deviation))
     shown = survey.block if scale is None else replace(survey.block, dtype=np.dtype(np.float64))
-    layout = (shown.layout(), DenseBlock(np.empty((0, 1))))
     facts = Facts(survey.n_rows, survey.total_weight, survey.n_rows, survey.n_used)
-    width = survey.block.width(survey.n_rows) + 1.0
+    width = survey.block.width(survey.n_rows)
 
     def make(target: TargetReader, n_outputs: int, counts_bytes: int) -> DistantRows:
-        grid = {"rows_per_chunk": chunk_rows(n_outputs, width), "fewest_chunks": segment_chunks(counts_bytes)}
+        n_numbers = target.columns.total
+        layout = (shown.layout(), DenseBlock(np.empty((0, n_numbers))))
+        rows_per_chunk = chunk_rows(n_outputs, width + n_numbers)
+        grid = {"rows_per_chunk": rows_per_chunk, "fewest_chunks": segment_chunks(counts_bytes)}
         rows: DistantRows = rows_of(given, _Reader(learner, target, layout, scale), layout, facts, grid)
         return rows
 

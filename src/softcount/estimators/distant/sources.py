@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -70,21 +70,26 @@ def is_cluster(X: Any) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
-def open_source(X: Any, y: Any, weight: Any, features: Sequence[str] | None = None) -> Source:
-    """The source of batches that X stands for."""
+def open_source(
+    X: Any, y: Any, weight: Any, features: Sequence[str] | None = None, beside: Mapping[str, Any] | None = None
+) -> Source:
+    """The source of batches that X stands for; ``beside`` names what else is taken about the rows."""
+    values = {"y": y, "sample_weight": weight, **(beside or {})}
     if is_mapped(X):
-        return MappedArraySource(X, y, weight)
+        return MappedArraySource(X, values)
     if is_path(X):
-        return ParquetSource(X, y, weight, features)
+        return ParquetSource(X, values, features)
     if is_dataset(X):
-        return DatasetSource(X, y, weight, features)
-    return BatchesSource(X, y, weight, features)
+        return DatasetSource(X, values, features)
+    return BatchesSource(X, values, features)
 
 
-def answer_source(estimator: Any, X: Any, y: Any = None, weight: Any = None) -> Source:
+def answer_source(
+    estimator: Any, X: Any, y: Any = None, weight: Any = None, beside: Mapping[str, Any] | None = None
+) -> Source:
     """The source of rows to answer for: of tables, the columns that the model learned from."""
     names = getattr(estimator, "feature_names_in_", None)
-    return open_source(X, y, weight, None if names is None else [str(name) for name in names])
+    return open_source(X, y, weight, None if names is None else [str(name) for name in names], beside)
 
 
 def survey_rows(n_features: int | None) -> int:
@@ -122,7 +127,15 @@ class Streamed:
     on_read: ReadingProgress
 
 
-def surveyed(estimator: Any, X: Any, y: Any, weight: Any, look: Callable[[Batch], S]) -> tuple[Any, S]:
+def surveyed(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    weight: Any,
+    look: Callable[[Batch], S],
+    *,
+    beside: Mapping[str, Any] | None = None,
+) -> tuple[Any, S]:
     """What a first look at all rows finds, wherever they lie, and what :func:`rows_of` makes them from.
 
     Parameters
@@ -132,12 +145,14 @@ def surveyed(estimator: Any, X: Any, y: Any, weight: Any, look: Callable[[Batch]
         What the user gave.
     look : callable
         Says of a batch something that adds up.
+    beside : dict, optional
+        What else is taken about the rows, by name.
     """
     if is_cluster(X):
         from softcount.estimators.distant.cluster import survey_partitions
 
-        return survey_partitions(estimator, X, y, weight, look)
-    source = open_source(X, y, weight)
+        return survey_partitions(estimator, X, y, weight, look, beside=beside)
+    source = open_source(X, y, weight, None, beside)
     name, verbose = type(estimator).__name__, int(getattr(estimator, "verbose", 0))
     progress = ReadingProgress(name, source.n_rows, verbose)
     survey: Any = None

@@ -93,9 +93,9 @@ def blank(estimator: Any) -> Any:
     return copy
 
 
-def weights_of(weight: Any, n_rows: int) -> FloatArray | None:
+def weights_of(weight: Any, n_rows: int, name: str = "sample_weight") -> FloatArray | None:
     """The weights of a batch, from whatever holds them."""
-    return read_weights(weight.to_numpy() if hasattr(weight, "to_numpy") else weight, n_rows)
+    return read_weights(weight.to_numpy() if hasattr(weight, "to_numpy") else weight, n_rows, name)
 
 
 def n_rows_of(X: Any) -> int:

@@ -204,9 +204,8 @@ class GLMAnswers:
         """
         if is_distant(X):
             check_is_fitted(self)
-            if offset is not None or exposure is not None:
-                raise InputError("offset= and exposure= are taken for rows in memory alone; leave them out.")
-            return distant_score(self, X, y, sample_weight, self.family_)
+            beside = {"offset": offset, "exposure": exposure}
+            return distant_score(self, X, y, sample_weight, family=self.family_, link=self.link_, beside=beside)
         y, offset, exposure, sample_weight = self._of_columns(
             X, y=y, offset=offset, exposure=exposure, sample_weight=sample_weight
         )

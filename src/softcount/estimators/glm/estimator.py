@@ -14,22 +14,24 @@ from softcount._errors import InputError
 from softcount._types import Table
 from softcount.core.blas_threads import single_threaded_blas
 from softcount.core.execute import ThreadExecutor
+from softcount.core.glm.data import GLMData
 from softcount.core.glm.families import GLMFamily, NegativeBinomialFamily, resolve_family
 from softcount.core.glm.fit import GLMFit, GLMProblem, fit_glm
 from softcount.core.glm.inference import CovarianceKind, DispersionKind, GLMInference, infer
 from softcount.core.glm.links import Link, resolve_link
 from softcount.core.glm.start import null_deviance
 from softcount.core.logistic.methods import MOST_COEFFICIENTS
+from softcount.core.normal_equations import Design
 from softcount.core.progress import step_printer
 from softcount.estimators._fitting import current_journal, one_fit
 from softcount.estimators._linear_table import check_width, column_names, read_table
 from softcount.estimators._saving import Savable
 from softcount.estimators.distant.face import AnswersInBatches
-from softcount.estimators.distant.sources import is_distant, is_mapped
+from softcount.estimators.distant.sources import lies_elsewhere
 from softcount.estimators.glm.answers import GLMAnswers
-from softcount.estimators.glm.distant import read_distant, taken_in_batches
+from softcount.estimators.glm.distant import read_distant
 from softcount.estimators.glm.formula import fit_formula
-from softcount.estimators.glm.inputs import ReadData, check_parameters, read_data, read_offset
+from softcount.estimators.glm.inputs import check_parameters, read_data, read_offset
 from softcount.estimators.glm.trouble import warn_about
 
 if TYPE_CHECKING:
@@ -204,9 +206,10 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Columns; every cell a finite number. Or rows that are not in memory: a Parquet file or folder, an Arrow
-            dataset, a memory-mapped array, batches, a Dask collection; with sample weights, without offsets.
+            dataset, a memory-mapped array, batches, a Dask collection; of tables ``y``, weights and offsets may be
+            names of columns.
         y : array-like of shape (n_samples,), or (n_samples, 2) for a binomial family
-            Targets, or counts of successes and failures; of files the name of a column.
+            Targets, or counts of successes and failures; of files the name of a column, or a tuple of two.
         sample_weight : array-like of shape (n_samples,), optional
             Precision weights; with a proportion as target, numbers of trials.
         frequency_weight : array-like of shape (n_samples,), optional
@@ -219,9 +222,9 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         with one_fit(self):
             weights = {"sample_weight": sample_weight, "frequency_weight": frequency_weight}
             shifts = {"offset": offset, "exposure": exposure}
-            if is_distant(X) or (is_mapped(X) and taken_in_batches(y, weights, shifts)):
+            if lies_elsewhere(X):
                 batches = partial(read_distant, self, X, y, {**weights, **shifts}, fit_intercept=self.fit_intercept)
-                self._fit_rows(lambda family, _: batches(family=family), fit_intercept=self.fit_intercept)
+                self._fit_rows(lambda f, g: batches(family=f, link=g), fit_intercept=self.fit_intercept)
             else:
                 table = read_table(self, X, reset=True)
                 read = self._table_reader(table, y, weights, shifts, fit_intercept=self.fit_intercept)
@@ -270,8 +273,8 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
         shifts: dict[str, Any],
         *,
         fit_intercept: bool,
-    ) -> Callable[[GLMFamily, Link], ReadData]:
-        def read(family: GLMFamily, link: Link) -> ReadData:
+    ) -> Callable[[GLMFamily, Link], GLMData]:
+        def read(family: GLMFamily, link: Link) -> GLMData:
             return read_data(
                 table,
                 column_names(self),
@@ -285,20 +288,20 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
 
         return read
 
-    def _fit_rows(self, reading: Callable[[GLMFamily, Link], ReadData], *, fit_intercept: bool) -> None:
+    def _fit_rows(self, reading: Callable[[GLMFamily, Link], GLMData], *, fit_intercept: bool) -> None:
         """Read the rows for the family and link, fit, and write everything down."""
         check_parameters(self)
         family = resolve_family(self.family, theta=self.theta or 1.0, power=self.power)
         link = resolve_link(self._default_link(family) if self.link is None else self.link)
         executor = ThreadExecutor(self.n_jobs)
         with single_threaded_blas():
-            read = reading(family, link)
+            data = reading(family, link)
             names = column_names(self)
             estimates_theta = family.name == "negative_binomial" and self.theta is None
             if isinstance(self.family, NegativeBinomialFamily):
                 estimates_theta = False
             matrix_free = self._is_matrix_free(len(names), estimates_theta=estimates_theta)
-            problem = GLMProblem(family, link, read.data, self.alpha, self.l1_ratio, estimates_theta)
+            problem = GLMProblem(family, link, data, self.alpha, self.l1_ratio, estimates_theta)
             on_step = step_printer(type(self).__name__, self.verbose)
             found = fit_glm(
                 problem,
@@ -311,22 +314,20 @@ class GLM(AnswersInBatches, GLMAnswers, Savable, RegressorMixin, BaseEstimator):
             )
             inference = infer(
                 found,
-                read.data,
-                read.weights,
+                data,
                 executor,
                 covariance=self.covariance,
                 dispersion=self.dispersion,
             )
             family = found.model.family_at(found.fit.params)
-            null = null_deviance(family, link, read.data, executor)
+            null = null_deviance(family, link, data, executor)
         labels = ["(intercept)", *names] if fit_intercept else names
         warn_about(found, labels, self.tol, self.max_iter)
-        self._keep(found, inference, read, labels)
+        self._keep(found, inference, data.design, labels)
         self.family_, self.link_, self.null_deviance_ = family, link, null
 
-    def _keep(self, found: GLMFit, inference: GLMInference, read: ReadData, labels: list[str]) -> None:
+    def _keep(self, found: GLMFit, inference: GLMInference, design: Design, labels: list[str]) -> None:
         """Write everything fitting gives, once, at the end."""
-        design = read.data.design
         coef = design.uncentered(found.fit.params.coef)
         errors = np.full(coef.shape, np.nan)
         if inference.covariance is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, Table
 from softcount.core.column_moments import centering, column_means
 from softcount.core.execute import Executor
-from softcount.core.glm.data import GLMData
+from softcount.core.glm.data import GLMData, RowWeights
 from softcount.core.glm.families import GLMFamily
-from softcount.core.glm.inference import COVARIANCES, RowWeights
+from softcount.core.glm.inference import COVARIANCES
 from softcount.core.glm.links import Link
 from softcount.core.normal_equations import Design
 from softcount.estimators._linear_table import check_columns, check_finite, check_size, what_it_is
+from softcount.inputs.masked import unmasked
 from softcount.inputs.weights import read_weights
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "read_data",
     "read_offset",
     "read_target",
+    "row_weights",
 ]
 
 #: Sums of squares of larger cells are no numbers.
@@ -38,7 +40,7 @@ def read_target(family: GLMFamily, y: Any, n_rows: int) -> tuple[FloatArray, Flo
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     try:
-        values = np.asarray(y, dtype=np.float64)
+        values = np.asarray(unmasked(y), dtype=np.float64)
     except (TypeError, ValueError) as error:
         way_out = " For classes by name use LogisticRegression, or give 0 and 1." if family.name == "binomial" else ""
         raise InputError(f"y cannot be read as numbers: {error}. This model needs a numeric target.{way_out}") from None
@@ -78,12 +80,10 @@ def read_offset(link: Link, offset: Any, exposure: Any, n_rows: int, *, positive
     return log_exposure if total is None else total + log_exposure
 
 
-@dataclass(frozen=True)
-class ReadData:
-    """Rows ready for a fit, and their weights apart."""
-
-    data: GLMData
-    weights: RowWeights
+def row_weights(frequency: FloatArray | None, precision: FloatArray | None, trials: FloatArray | None) -> RowWeights:
+    """The factors of the rows' weights."""
+    # Without trials the precision weight itself divides the dispersion; with trials it counts likelihoods.
+    return RowWeights(frequency, precision) if trials is None else RowWeights(frequency, trials, precision)
 
 
 def read_data(
@@ -97,14 +97,13 @@ def read_data(
     sample_weight: Any = None,
     frequency_weight: Any = None,
     offset: FloatArray | None = None,
-) -> ReadData:
+) -> GLMData:
     """Targets and weights checked against the family, the table checked and centered where that pays."""
     n_rows = table.shape[0]
     target, trials = read_target(family, y, n_rows)
     precision = read_weights(sample_weight, n_rows)
     frequency = read_weights(frequency_weight, n_rows, "frequency_weight")
-    # Without trials the precision weight itself divides the dispersion; with trials it counts likelihoods.
-    weights = RowWeights(frequency, precision) if trials is None else RowWeights(frequency, trials, precision)
+    weights = row_weights(frequency, precision, trials)
     total = weights.total()
     used = np.ones(n_rows, dtype=np.bool_) if total is None else total > 0.0
     if not used.any():
@@ -125,7 +124,7 @@ def read_data(
         if not n_rows * float(np.abs(means).max(initial=0.0)) <= LARGEST_CELL:
             check_columns(table, names, LARGEST_CELL)
         design = replace(design, center=centering(design, means))
-    return ReadData(GLMData(design, target, total, offset), weights)
+    return GLMData(design, target, total, offset, weights)
 
 
 def check_target(family: GLMFamily, target: FloatArray, used: BoolArray | None, *, smallest: float = 0.0) -> None:
@@ -174,7 +173,7 @@ def _read_vector(name: str, value: Any, n_rows: int) -> FloatArray | None:
     if value is None:
         return None
     try:
-        vector = np.asarray(value, dtype=np.float64)
+        vector = np.asarray(unmasked(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} cannot be read as numbers: {error}.") from None
     if vector.ndim == 0:

@@ -101,7 +101,7 @@ def as_covariates(columns: Sequence[Column]) -> Covariates:
 def _coded(columns: Sequence[Column], chosen: Sequence[str]) -> Covariates:
     names = [column.name for column in columns]
     by_name = {column.name: column for column in columns}
-    levels = [tuple(learn_categories(by_name[n])) if by_name[n].values.dtype.kind == "O" else None for n in chosen]
+    levels = [tuple(learn_categories(by_name[n])) if by_name[n].kind == "category" else None for n in chosen]
     for name, values in zip(chosen, levels, strict=True):
         if values is not None and len(values) > MOST_LEVELS:
             raise InputError(
@@ -124,7 +124,7 @@ def _refuse_unusable(column: Column) -> None:
 
 
 def _numbers(column: Column) -> FloatArray:
-    if column.values.dtype.kind == "O":
+    if column.kind == "category":
         raise InputError(
             f"The covariate {column.name!r} held numbers when the model was fitted; row 0 holds {column.values[0]!r}."
         )
@@ -160,6 +160,8 @@ def refuse_dependent(given: Covariates, design: FloatArray, weight: FloatArray |
     size = np.zeros(design.shape[1])
     size[: triangle.shape[0]] = np.abs(np.diagonal(triangle))
     lost = [name for name, left in zip(given.design_names, size, strict=True) if left < DEPENDENT]
+    # A category of one level has no column at all.
+    lost += [name for name, levels in zip(given.names, given.levels, strict=True) if levels and len(levels) == 1]
     if lost:
         raise InputError(
             f"The covariates {', '.join(map(repr, lost))} say nothing that the intercept and the covariates before "

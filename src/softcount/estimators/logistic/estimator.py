@@ -21,7 +21,7 @@ from softcount.estimators._fitting import current_journal, one_fit
 from softcount.estimators._linear_table import column_names, read_table
 from softcount.estimators._saving import Savable
 from softcount.estimators.distant.face import AnswersInBatches
-from softcount.estimators.distant.sources import is_distant, is_mapped
+from softcount.estimators.distant.sources import lies_elsewhere
 from softcount.estimators.logistic.answers import LogisticAnswers
 from softcount.estimators.logistic.distant import distant_data
 from softcount.estimators.logistic.inputs import (
@@ -219,7 +219,8 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, ClassifierM
             dataset, a memory-mapped array, batches, a Dask collection; then Newton's method or conjugate gradients
             reads them once per step.
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels of any type, or a row of class probabilities per row; of files the name of a column.
+            Labels of any type, or a row of class probabilities per row; of files the name of a column, or a tuple of
+            one for every class.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
@@ -229,8 +230,7 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, ClassifierM
         with one_fit(self):
             strength = read_strength(self.penalty, self.C, self.l1_ratio)
             solver = self._check_parameters()
-            by_rows = offset is None and self.from_generative is None
-            if is_distant(X) or (by_rows and is_mapped(X) and np.ndim(y) < 2):
+            if lies_elsewhere(X):
                 return self._fit_distant(X, y, sample_weight, offset, strength=strength, solver=solver)
             table = read_table(self, X, reset=True)
             weight = read_weights(sample_weight, table.shape[0])
@@ -273,11 +273,11 @@ class LogisticRegression(AnswersInBatches, LogisticAnswers, Savable, ClassifierM
         self, X: Any, y: Any, sample_weight: Any, offset: Any, *, strength: Strength, solver: Solver
     ) -> Self:
         """Fit to rows that are not in memory."""
-        if offset is not None:
-            raise InputError("offset= is taken for rows in memory alone; leave it out.")
         executor = ThreadExecutor(self.n_jobs)
         with single_threaded_blas():
-            data, classes, scale = distant_data(self, X, y, sample_weight, strength, always_center=solver == "gradient")
+            data, classes, scale = distant_data(
+                self, X, y, sample_weight, offset, strength=strength, always_center=solver == "gradient"
+            )
             self._fit_data(data, classes, scale, executor, strength=strength, solver=solver)
         return self
 

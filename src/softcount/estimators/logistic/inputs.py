@@ -21,6 +21,7 @@ from softcount.core.logistic.start import null_coef
 from softcount.core.normal_equations import Design
 from softcount.estimators._linear_table import check_finite
 from softcount.estimators.logistic.targets import Targets
+from softcount.inputs.masked import unmasked
 
 __all__ = [
     "Strength",
@@ -126,7 +127,7 @@ def read_offsets(offset: Any, n_rows: int, n_classes: int) -> FloatArray | None:
     if offset is None:
         return None
     try:
-        values = np.asarray(offset, dtype=np.float64)
+        values = np.asarray(unmasked(offset), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"offset cannot be read as numbers: {error}.") from None
     expected = (n_rows,) if n_classes == 2 else (n_rows, n_classes)

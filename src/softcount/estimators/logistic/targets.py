@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
+from softcount.inputs.label_codes import narrow_range, narrow_unique
 from softcount.inputs.labels import Labels, read_labels
+from softcount.inputs.masked import unmasked_labels
 
-__all__ = ["Targets", "read_targets", "with_class_weight", "without_empty_classes"]
-
-#: Whole-number labels spanning no more than this are counted rather than sorted.
-WIDEST_SPAN = 4096
+__all__ = ["Targets", "fitted_generative", "read_targets", "with_class_weight", "without_empty_classes"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ def read_targets(
 
     ``X`` is the user's own: only the generative model looks at it.
     """
+    y = unmasked_labels(y)
     quick = None if classes is not None or not _is_nan(missing_label) else _counted(y, n_rows)
     if quick is not None:
         return quick
@@ -88,18 +88,25 @@ def read_targets(
             "label tells it nothing: leave such rows out, give a row of class probabilities instead, or pass "
             "from_generative= an estimator such as softcount.GaussianNB() whose posterior fills them in."
         )
-    try:
-        check_is_fitted(from_generative)
-        generative = from_generative
-    except NotFittedError:
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        generative = clone(from_generative)
-        if not _is_nan(missing_label) and "missing_label" in generative.get_params(deep=False):
-            generative.set_params(missing_label=missing_label)
-        generative.fit(X, y, **given)
+    generative = fitted_generative(from_generative, X, y, sample_weight, missing_label)
     shares = _probabilities(labels)
     shares[open_rows] = _posterior(generative, X, names, labels)[open_rows]
     return Targets(names, shares)
+
+
+def fitted_generative(generative: Any, X: Any, y: Any, sample_weight: Any, missing_label: Any) -> Any:
+    """The model that fills in labels: the one given, or a copy fitted to all rows; None where there is none."""
+    if generative is None:
+        return None
+    try:
+        check_is_fitted(generative)
+    except NotFittedError:
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        generative = clone(generative)
+        if not _is_nan(missing_label) and "missing_label" in generative.get_params(deep=False):
+            generative.set_params(missing_label=missing_label)
+        generative.fit(X, y, **given)
+    return generative
 
 
 def without_empty_classes(targets: Targets, weight: FloatArray | None, *, were_named: bool) -> Targets:
@@ -159,16 +166,14 @@ def with_class_weight(
 
 def _counted(y: Any, n_rows: int) -> Targets | None:
     """Whole-number labels without sorting them, where they span little."""
-    if not isinstance(y, np.ndarray) or y.shape != (n_rows,) or y.dtype.kind not in "biu" or n_rows == 0:
+    if not isinstance(y, np.ndarray) or y.shape != (n_rows,):
         return None
-    low, high = int(y.min()), int(y.max())
-    if high - low >= WIDEST_SPAN:
+    numbers = y.view(np.uint8) if y.dtype.kind == "b" else y
+    span = narrow_range(numbers)
+    if span is None:
         return None
-    shifted = y.astype(np.int64) - low
-    present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
-    codes = np.zeros(high - low + 1, dtype=np.int32)
-    codes[present] = np.arange(present.size)
-    return Targets((present + low).astype(y.dtype), codes[shifted])
+    found, codes = narrow_unique(numbers, *span)
+    return Targets(found.astype(y.dtype), codes)
 
 
 def _probabilities(labels: Labels) -> FloatArray:

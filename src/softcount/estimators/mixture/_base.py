@@ -13,12 +13,12 @@ from sklearn.utils import ClassifierTags
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Rows
+from softcount.core.chunks import Rows, table_bytes
 from softcount.core.classification import classify
 from softcount.core.components import component_notes, order_by_column, order_by_size, reordered
 from softcount.core.iterate import Stopping
 from softcount.core.learn import Learned, Plan, learn, warn_about
-from softcount.core.mixture import MixtureModel, table_bytes
+from softcount.core.mixture import MixtureModel
 from softcount.core.progress import note_printer, step_printer, stoppable
 from softcount.core.start import VARIED
 from softcount.estimators._fitting import journal_and_seed, one_fit
@@ -118,7 +118,10 @@ class BaseMixture(BatchesOfMixtures, MixtureAnswers):
         if y is None:
             return None, np.arange(n_components)
         try:
-            return self._labels_of(y, n_rows, n_components)
+            labels, names = self._labels_of(y, n_rows, n_components)
+            if labels.factors is None and labels.is_unlabeled().all():
+                return None, np.arange(n_components)
+            return labels, names
         except InputError:
             # Either more classes than components, or something that no labels can be, which is refused once more.
             known, names = self._labels_of(y, n_rows, None)

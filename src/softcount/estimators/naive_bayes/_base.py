@@ -15,9 +15,9 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration
 from softcount.core.candidates import row_lengths
-from softcount.core.chunks import Chunks
+from softcount.core.chunks import Chunks, table_bytes
 from softcount.core.learn import Learned, warn_about
-from softcount.core.mixture import CLASSES, MixtureModel, table_bytes
+from softcount.core.mixture import CLASSES, MixtureModel
 from softcount.core.progress import note_printer
 from softcount.estimators._annealing import check_annealing
 from softcount.estimators._choosing import AUTO, Outcome, calibrated, check_choices, fit_with_choice
@@ -178,8 +178,9 @@ class BaseNaiveBayes(LearnsInTurn, ClassifierMixin, GenerativeEstimator):
         """The most probable class of each row."""
         check_is_fitted(self, "params_")
         scores = self._class_scores(X)
-        impossible = np.isneginf(scores.max(axis=1, initial=-np.inf))
-        scores[impossible] = self._log_class_prior()
+        # One number tells that no row is impossible, in less time than the largest score of every row.
+        if scores.min(initial=0.0) == -np.inf:
+            scores[np.isneginf(scores).all(axis=1)] = self._log_class_prior()
         return np.asarray(self.classes_[np.argmax(scores, axis=1)])
 
     def predict_proba(self, X: Any) -> FloatArray:

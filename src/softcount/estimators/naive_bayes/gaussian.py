@@ -119,7 +119,7 @@ class GaussianNB(BaseNaiveBayes):
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset, accept_sparse=False, check_finite=False)
-        seen = range_of(X)
+        seen = range_of(X, self.n_jobs)
         if not (seen.least > -np.inf and seen.greatest < np.inf):
             check_finite(self, X)
         if reset:

@@ -19,6 +19,7 @@ from softcount.estimators._generative import GenerativeEstimator
 from softcount.estimators._tables import (
     is_sparse,
     read_numbers,
+    refuse_repeated_names,
     sparse_block,
     without_duplicates,
 )
@@ -33,6 +34,7 @@ from softcount.families.normal_priors import table_counts
 from softcount.inputs.batches import at
 from softcount.inputs.column_survey import ColumnSurvey, as_kind, short_columns
 from softcount.inputs.columns import Column, is_table, read_columns
+from softcount.inputs.masked import unmasked
 
 __all__ = ["TableRows"]
 
@@ -143,6 +145,7 @@ class TableRows(GenerativeEstimator):
 
     def _read_table(self, X: Any, *, reset: bool) -> list[Column]:
         if is_table(X):
+            refuse_repeated_names(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = read_columns(X)
             if not columns:
@@ -157,7 +160,7 @@ class TableRows(GenerativeEstimator):
                     raise InputError(f"The column names {twice} occur more than once in X. Rename the columns.")
             _refuse_infinity(columns)
             return columns
-        array = X if isinstance(X, np.ndarray) else _as_array(X)
+        array = unmasked(X) if isinstance(X, np.ndarray) else _as_array(X)
         if array.ndim == 1 and array.dtype == object and all(isinstance(row, list | tuple) for row in array):
             read_columns(list(array))  # rows of different lengths, which it names
         if array.dtype.kind in "OUS":
@@ -366,5 +369,5 @@ def _refuse_infinity(columns: list[Column]) -> None:
             row = int(np.flatnonzero(np.isinf(column.values))[0])
             raise InputError(
                 f"Input X contains infinity or a value too large: row {row}, column {column.name!r} holds "
-                f"{column.values[row]!r}. Correct it, or make it missing (NaN)."
+                f"{column.values[row]}. Correct it, or make it missing (NaN)."
             )

@@ -13,13 +13,14 @@ from softcount._errors import InputError
 from softcount._types import FloatArray
 from softcount.core.calibration import Calibration, fit_isotonic
 from softcount.core.candidates import FULL, GIVEN, NONE
-from softcount.core.chunks import Chunks, Rows, chunk_rows
+from softcount.core.chunks import Chunks, Rows
 from softcount.core.crossfit import HeldOut
 from softcount.core.execute import Executor, resolve_n_jobs
 from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel
 from softcount.core.unlabeled import can_choose, choose, held_out_as_given
 from softcount.estimators._choosing import AUTO, Outcome
+from softcount.estimators._grid import grid_for_folds
 from softcount.estimators._parameters import check_number, documented
 from softcount.estimators._tables import names_of_columns
 from softcount.estimators.distant.training import DistantBlocks
@@ -28,7 +29,7 @@ from softcount.estimators.table.held_out import held_out_answers
 from softcount.estimators.table.settings import Setting, choose_setting
 from softcount.estimators.table.streamed import TablesElsewhere, any_known, only_occurrence
 from softcount.estimators.table.text import TextOptions
-from softcount.estimators.table.treatment import Treatment
+from softcount.estimators.table.treatment import CountedRows, Treatment
 from softcount.families.bernoulli import Bernoulli
 from softcount.families.blocks import Block
 from softcount.families.categorical import Categorical
@@ -88,6 +89,9 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         Cross-validated accuracy and calibration on the labeled rows; None where none could be held out.
     held_out_ : Answers or None
         What was said of labeled rows while they were held out. It is not written to model files.
+    counted_ : CountedRows or None
+        The rows as they were counted, where ``fit`` was to keep them: what :meth:`predict_proba` takes in place of a
+        table, without counting them again. They are not written to model files.
 
     Examples
     --------
@@ -165,14 +169,23 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
             raise InputError(f"text is a {type(self.text).__name__}; give TextOptions.")
 
     #: Fitted attributes about single rows of the training table, which have no place in a model file.
-    not_saved = ("held_out_",)
+    not_saved = ("held_out_", "counted_")
 
     # ---- fitting
     treatment_: Treatment
     setting_: Setting
+    counted_: CountedRows | None
     _listener: Listener | None = None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, listener: Listener | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        listener: Listener | None = None,
+        *,
+        keep_rows: bool = False,
+    ) -> Self:
         """Fit to rows with known, missing or partly known labels.
 
         Parameters
@@ -184,12 +197,16 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         sample_weight : array-like of shape (n_samples,), optional
         listener : callable, optional
             Is told in words what is being done.
+        keep_rows : bool
+            Keep the rows as they were counted, in ``counted_``.
         """
-        self._listener = listener
+        self._listener, self.counted_ = listener, None
         try:
             super().fit(X, y, sample_weight)
         finally:
             del self._listener
+        if not keep_rows:
+            self.counted_ = None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
@@ -201,6 +218,8 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
             self._listener(text)
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
+        if isinstance(X, CountedRows):
+            return self._as_events(X.blocks, self.setting_)
         table, n_threads = RawTable.of(X), resolve_n_jobs(self.n_jobs)
         if table.n_rows == 0:
             raise InputError("The table has no rows.")
@@ -212,6 +231,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         options = TextOptions() if self.text is None else self.text
         self._tell("counting words" if any(role.role == "text" for role in roles) else "reading cells")
         self.treatment_, blocks = Treatment.learn(table, roles, sorted(marks), options, n_threads)
+        self.counted_ = CountedRows(blocks)
         self.n_features_in_ = len(table.columns)
         self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         return blocks
@@ -243,19 +263,20 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
     ) -> Outcome:
         if isinstance(blocks, DistantBlocks):
             return self._fit_elsewhere(blocks, classes)
-        executor, plan, size = self._executor(), self._plan(), chunk_rows(self._groups(classes).shape[0])
+        executor, plan = self._executor(), self._plan()
 
         def make_model(setting: Setting) -> MixtureModel:
             self.setting_ = setting
             return self._make_model(self._as_events(blocks, setting), classes)
 
         self._tell("choosing the event model and smoothing")
-        chunks = Chunks(blocks, labels, weight, rows_per_chunk=size)
+        grid = grid_for_folds(make_model(self._settings()[0]))
+        chunks = Chunks(blocks, labels, weight, **grid)
         self.setting_, self.setting_scores_ = choose_setting(
             self._settings(), make_model, self._as_events, executor=executor, chunks=chunks, plan=plan
         )
         model = make_model(self.setting_)
-        chunks = Chunks(self._as_events(blocks, self.setting_), labels, weight, rows_per_chunk=size)
+        chunks = Chunks(self._as_events(blocks, self.setting_), labels, weight, **grid)
         outcome, held, name = self._learned_from(model, executor, chunks, plan)
         usable = labels.codes >= 0 if weight is None else (labels.codes >= 0) & (weight > 0.0)
         self.evaluation_, self.held_out_ = held_out_answers(held, name, outcome.calibration, np.flatnonzero(usable))

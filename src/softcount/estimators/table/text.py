@@ -91,9 +91,10 @@ class Vocabulary:
     @classmethod
     def of(cls, words: Sequence[str]) -> Vocabulary:
         """The vocabulary of these words."""
-        pieces = [word.encode("utf-8", "surrogatepass") for word in words]
+        joined = "".join(words)
+        pieces = words if joined.isascii() else [word.encode("utf-8", "surrogatepass") for word in words]
         ends = np.cumsum(np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces)), dtype=np.int64)
-        vocabulary = cls(np.frombuffer(b"".join(pieces), dtype=np.uint8).copy(), ends)
+        vocabulary = cls(np.frombuffer(joined.encode("utf-8", "surrogatepass"), dtype=np.uint8).copy(), ends)
         # Known already, so that nobody has to take the bytes apart again.
         vocabulary.__dict__["words"] = list(words)
         return vocabulary

@@ -9,22 +9,39 @@ from typing import Any
 import numpy as np
 
 from softcount._errors import InputError
-from softcount._types import BoolArray
+from softcount._types import BoolArray, IntArray
+from softcount.core.patterns import take_rows
 from softcount.estimators._columns import ColumnPlan, TablePlan
 from softcount.estimators._tables import check_magnitude, sparse_block
 from softcount.estimators.table.text import TextCounter, TextOptions
-from softcount.families.blocks import Block
+from softcount.families.blocks import Block, SparseBlock
 from softcount.inputs.cells import find_missing, parse_dates, parse_numbers
 from softcount.inputs.columns import Column, learn_categories
 from softcount.inputs.raw_table import RawTable
 from softcount.inputs.roles import ColumnRole
 
-__all__ = ["FAMILY_OF_ROLE", "Treatment", "options_for"]
+__all__ = ["FAMILY_OF_ROLE", "CountedRows", "Treatment", "options_for"]
 
 #: The distribution of a column, by its role.
 FAMILY_OF_ROLE = {"number": "gaussian", "date": "gaussian", "count": "poisson", "category": "categorical"}
 #: Runs of characters that stand for words where words are not set apart by spaces.
 UNSPACED = (1, 2)
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows of a table after their treatment.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+    """
+
+    blocks: tuple[Block, ...]
+
+    def take(self, rows: IntArray) -> CountedRows:
+        """Some of the rows, in that order."""
+        return CountedRows(tuple(take_rows(block, rows) for block in self.blocks))
 
 
 @dataclass(frozen=True)
@@ -70,7 +87,7 @@ class Treatment:
             counters.append(counter)
             counts.append(matrix)
         treatment = replace(treatment, plan=TablePlan(tuple(plans)), counters=tuple(counters))
-        return treatment, treatment._assemble(columns, counts)
+        return treatment, tuple(map(_narrow, treatment._assemble(columns, counts)))
 
     @property
     def table_roles(self) -> list[ColumnRole]:
@@ -141,6 +158,13 @@ class Treatment:
             )
         check_magnitude(values[:, None], [role.name])
         return Column(role.name, "number", values, missing)
+
+
+def _narrow(block: Block) -> Block:
+    """Counts that are gone through again and again in the shortest type that holds them."""
+    if not isinstance(block, SparseBlock) or block.data is None or block.data.dtype.kind not in "iu":
+        return block
+    return replace(block, data=block.data.astype(np.min_scalar_type(block.data.max(initial=0))))
 
 
 def _category(name: str, cells: Sequence[Any], missing: BoolArray) -> Column:

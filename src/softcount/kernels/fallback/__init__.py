@@ -5,6 +5,7 @@ from softcount.kernels.fallback.csr import (
     csr_accumulate,
     csr_accumulate_words,
     csr_class_counts,
+    csr_repeats,
     csr_scores,
     csr_word_index,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "csr_accumulate",
     "csr_accumulate_words",
     "csr_class_counts",
+    "csr_repeats",
     "csr_scores",
     "csr_word_index",
     "dense_accumulate",

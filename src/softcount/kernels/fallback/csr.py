@@ -154,6 +154,23 @@ def csr_class_counts(
     out += (_chunk(indptr, indices, data, out.shape[1]).T @ resp).T
 
 
+def csr_repeats(indptr: IndexArray, indices: IndexArray, n_features: int) -> bool:
+    """Whether some row lists a column more than once.
+
+    Parameters
+    ----------
+    indptr, indices
+        The chunk, as in :func:`csr_scores`.
+    n_features : int
+        Columns of the matrix.
+    """
+    part = check_pattern(indptr, indices, None, n_features)
+    rows = np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
+    cells = rows * np.int64(n_features) + indices[part]
+    cells.sort()
+    return bool((cells[1:] == cells[:-1]).any())
+
+
 def _chunk(indptr: IndexArray, indices: IndexArray, data: NumberArray | None, n_features: int) -> csr_array:
     """Wrap the chunk as a SciPy matrix without its explicit zeros, which would turn -inf into NaN."""
     part = check_pattern(indptr, indices, data, n_features)
