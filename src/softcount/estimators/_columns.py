@@ -19,10 +19,14 @@ from softcount.families.columns import ColumnFamily
 from softcount.families.moment_prior import MomentPrior
 from softcount.inputs.columns import Column, encode, few_values, learn_categories
 
-__all__ = ["ColumnPlan", "TablePlan", "plan_table"]
+__all__ = ["SAYS_NOTHING", "ColumnPlan", "TablePlan", "plan_table"]
 
 #: A column of this many cells or more, of which more than this share differ, is not one of categories.
 FEWEST_CELLS, SINGULAR = 20, 0.5
+
+
+#: Why a column without any value is modeled as it is.
+SAYS_NOTHING = "no value at all: it says nothing"
 
 
 @dataclass(frozen=True)
@@ -216,7 +220,7 @@ def _warn_of_singular_values(column: Column, n_values: int) -> None:
 
 def _infer(column: Column) -> tuple[str, str]:
     if column.missing.all():
-        return "gaussian", "no value at all: it says nothing"
+        return "gaussian", SAYS_NOTHING
     if column.kind == "boolean":
         return "bernoulli", "true or false"
     if column.kind == "category":
