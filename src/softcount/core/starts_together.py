@@ -109,9 +109,6 @@ def iterate_together(
             for (share, objective), limit in zip(begun, stopping, strict=True)
         ]
 
-    def record() -> Record:
-        return {"runs": [_whole(run).record() for run in runs]}
-
     going = [r for r, run in enumerate(runs) if run.goes_on(stopping[r])]
     try:
         while going:
@@ -145,15 +142,15 @@ def iterate_together(
                     still.append(r)
             # All at once, so that an interruption finds the iteration done or not begun.
             runs, going = after, still
-            journal.keep(record, finished=False)
+            journal.keep(partial(_record, runs), finished=False)
             if on_pass is not None:
                 on_pass(runs[0].history[-1], runs[0].params.params)
     except (KeyboardInterrupt, SystemExit) as end:
-        journal.keep(record, finished=False, now=True)
+        journal.keep(partial(_record, runs), finished=False, now=True)
         if isinstance(end, SystemExit):
             raise
         return [_end(model, run, interrupted=r in going) for r, run in enumerate(runs)]
-    journal.keep(record, finished=True)
+    journal.keep(partial(_record, runs), finished=True)
     return [_end(model, run, interrupted=False) for run in runs]
 
 
@@ -249,6 +246,10 @@ def _whole(run: Run, *, owned: bool = False) -> Progress[MixtureParams]:
     return Progress(
         _owned_params(params) if owned else params, last, run.objective, run.history, trail, run.converged, run.memory
     )
+
+
+def _record(runs: Sequence[Run]) -> Record:
+    return {"runs": [_whole(run).record() for run in runs]}
 
 
 def _recalled(model: MixtureModel, stopping: Stopping, record: Record) -> Run:
