@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, inner, prepend_size
-from softcount.families.columns import PseudoCounts, others_mean, weighted_sum
+from softcount.families.columns import PseudoCounts, Scorer, others_mean, weighted_sum
 from softcount.families.linear import LinearFamily
 from softcount.families.rowwise import plus_row
 from softcount.families.supports import is_yes_or_no
@@ -116,6 +116,11 @@ class Bernoulli(LinearFamily):
         if params["log_not"].min(initial=0.0) > -np.inf:
             return None
         return np.isneginf(params["log_not"]).astype(np.float64)
+
+    def scorer_alone(self, scorer: Any, statistics: Any) -> Scorer | None:
+        """The slopes, for complete rows: a table of weights says that some are not."""
+        is_complete = statistics["weight"].shape[0] < statistics["sum"].shape[0]
+        return scorer.for_complete_rows() if is_complete else None
 
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
         r""":math:`\theta_{jk} = (s_{jk} + a) / (w_{jk} + a + b)`; without any count one half."""
