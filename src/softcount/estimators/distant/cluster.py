@@ -6,6 +6,7 @@ are small; the rows they become stay on the workers.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -249,6 +250,13 @@ def survey_partitions(
 ) -> tuple[OnCluster, Any]:
     """A look at all rows where they are, and what makes them rows that a cluster keeps."""
     client = current_client()
+    if not client.nthreads():
+        warnings.warn(
+            f"The Dask cluster at {client.scheduler.address} has no workers; {type(estimator).__name__} waits until "
+            "there are some. Start them by: dask worker ADDRESS.",
+            UserWarning,
+            stacklevel=2,
+        )
     given = Partitions.of(X, y, weight, None, beside)
     surveys = on_partitions(client, _run, given.parts, _Look(given.columns, look))
     kept = [(part, survey) for part, survey in zip(given.parts, surveys, strict=True) if survey is not None]
