@@ -14,6 +14,7 @@ This is the one file that imports Dask.
 from __future__ import annotations
 
 import atexit
+import logging
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_
 __all__ = [
     "DaskExecutor",
     "client_at",
+    "close_client",
     "current_client",
     "delayed_parts",
     "in_turn",
@@ -100,6 +102,23 @@ def client_at(address: str) -> Any:
 
     make_client: Any = Client
     return make_client(address, set_as_default=False)
+
+
+def close_client(client: Any) -> None:
+    """Close a client; of one that has lost its scheduler nothing more is told than the error of whoever used it.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    if client.status != "running":
+        log.setLevel(logging.CRITICAL)
+    try:
+        client.close()
+    finally:
+        log.setLevel(before)
 
 
 def delayed_parts(task: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> list[Any]:
