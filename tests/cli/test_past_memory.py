@@ -139,6 +139,8 @@ def test_what_does_not_go_together_is_refused(command, tmp_path, messages, train
     assert "give that as well" in capsys.readouterr().err
     assert command("train", messages, "--dask", "local") == 2
     assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
+    assert command("predict", trained, messages, "--dask", "local", "--jobs", "2") == 2
+    assert "give one of them" in capsys.readouterr().err
     assert command("predict", trained, messages, "--dask", "local") == 2
     assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
     for name in ("cluster", "glm"):
