@@ -49,7 +49,7 @@ def test_a_cluster_with_certificates_counts_and_is_closed_to_those_without(secur
             host="127.0.0.1",
             protocol="tls://",
             security=security,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
         ) as cluster,
         Client(cluster, security=security, set_as_default=False) as client,
         client.as_current(),

@@ -62,7 +62,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_digit(rows, monkeypat
     alone = softcount.BernoulliMixture(3, **SETTINGS).fit(rows)
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
         ) as machines,
         Client(machines, set_as_default=False) as client,
         client.as_current(),
