@@ -73,7 +73,7 @@ setup(
         Extension(
             "softcount.kernels._native",
             sources=[str(path) for path in sorted(KERNELS.glob("*.c")) if path.name not in LEVELS],
-            depends=[str(path) for path in sorted(KERNELS.glob("*.h"))],
+            depends=[str(path) for path in sorted(KERNELS.glob("*.h"))] + [str(KERNELS / source) for source in LEVELS],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if stable_abi else [],
             py_limited_api=stable_abi,
             optional=True,

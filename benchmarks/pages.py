@@ -93,8 +93,9 @@ def sections_of(measured: list[Measured], scaling: str = "") -> dict[str, str]:
     if memory:
         found[MEMORY] = (
             "How far resident memory rises above the data, in a process for each fit, in MB of 2^20 bytes. The limit "
-            "is 64 MB, what two threads need of tables of columns by classes, and 3 bytes for each stored entry of "
-            f"sparse rows.\n\n{markdown_table(MEMORY_HEAD, memory)}"
+            "is 64 MB; for EM of sparse rows also the tables of columns by classes that each of two threads works "
+            "with, those of the parameters and one of counts, and 3 bytes for each stored entry.\n\n"
+            f"{markdown_table(MEMORY_HEAD, memory)}"
         )
     if limits:
         found[START_UP] = f"Each in new processes that find bytecode.\n\n{markdown_table(LIMIT_HEAD, limits)}"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softcount.core.chunks import Chunk, DistantRows, chunk_rows
-from softcount.core.execute import ThreadExecutor, merge_tree, tally_segment
+from softcount.core.execute import FEW_NUMBERS, ThreadExecutor, for_one_look, merge_tree, tally_segment
 from softcount.core.facts import Facts
 from softcount.families.blocks import DenseBlock
 
@@ -137,3 +137,10 @@ def test_two_threads_count_a_stream_unless_more_are_asked_for():
 
 def test_chunks_of_wide_tables_have_fewer_rows():
     assert chunk_rows(2, 10) > chunk_rows(2, 1000)
+
+
+def test_no_second_thread_is_woken_for_numbers_that_one_has_added_up_before():
+    two = ThreadExecutor(2)
+    assert for_one_look(two, [1, 2], FEW_NUMBERS - 1).n_jobs == 1
+    assert for_one_look(two, [1, 2], FEW_NUMBERS) is two
+    assert for_one_look(two, Read(3), 0) is two

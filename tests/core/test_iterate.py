@@ -45,6 +45,9 @@ class Climb:
     def prepared(self, params: float) -> float:
         return params
 
+    def lean(self, params: float, counts: Counts) -> float:
+        return params
+
     def bare(self, params: float) -> float:
         return params
 

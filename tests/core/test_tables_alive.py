@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from softcount import BernoulliNB, MultinomialNB
+from softcount import BernoulliMixture, BernoulliNB, MultinomialNB
+from softcount.core import mixture
 
 N_COLUMNS, N_CLASSES = 50_000, 20
 TABLE = 8 * N_COLUMNS * N_CLASSES
@@ -31,14 +32,40 @@ def most_tables(kind: Any, n_rows: int) -> float:
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        # The parameters before (two tables) and their counts; the new ones, their scorer, and their counts.
-        (BernoulliNB, 2 + 1 + 2 + 1 + 1),
-        # The parameters before and their counts; the new ones, which are their own scorer, and their counts.
-        (MultinomialNB, 1 + 1 + 1 + 1),
+        # Two of parameters, their scorer, the counts, and the two that scikit-learn's names stand for.
+        (BernoulliNB, 2 + 1 + 1 + 2),
+        # Parameters that are their own scorer, the counts, and the same two.
+        (MultinomialNB, 1 + 1 + 2),
     ],
 )
-def test_a_fit_holds_two_generations_of_parameters_and_counts(kind: Any, expected: int) -> None:
+def test_a_fit_holds_no_more_tables_than_the_fitted_estimator(kind: Any, expected: int) -> None:
     assert most_tables(kind, 3000) == pytest.approx(expected, abs=0.5)
+
+
+def test_a_fit_that_leaves_parameters_out_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.integers(0, 2, (300, 40)) * (rng.random((300, 40)) < 0.3))
+    y = np.where(np.arange(300) < 30, np.arange(300) % 3, np.nan)
+    plain = {"tol": 0.0, "unlabeled_weight": 1.0, "calibrate": "none", "max_iter": 12}
+    for accelerate in (False, True):
+        expected = BernoulliNB(accelerate=accelerate, **plain).fit(X, y)
+        with monkeypatch.context() as patched:
+            patched.setattr(mixture, "BARE_BYTES", 0)
+            found = BernoulliNB(accelerate=accelerate, **plain).fit(X, y)
+        assert [step.objective for step in found.history_] == [step.objective for step in expected.history_]
+        for name in ("log_prob", "log_not"):
+            np.testing.assert_array_equal(found.params_.blocks[0][name], expected.params_.blocks[0][name])
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+        assert found.params_.source is None
+
+
+def test_rows_with_missing_cells_keep_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((300, 10)) < 0.1, np.nan, rng.integers(0, 2, (300, 10)))
+    expected = BernoulliMixture(2, n_init=1, random_state=0).fit(X)
+    monkeypatch.setattr(mixture, "BARE_BYTES", 0)
+    found = BernoulliMixture(2, n_init=1, random_state=0).fit(X)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
 
 
 def test_counts_of_lanes_are_merged_where_they_lie() -> None:

@@ -288,3 +288,25 @@ def test_what_unlabeled_rows_are_worth_is_judged_under_every_covariance(kind, un
     model = GaussianDiscriminant(covariance=kind, unbiased=unbiased).fit(X, known)
     assert model.unlabeled_verdict_.n_unlabeled == 50
     assert model.score(X[40:], y[40:]) > 0.6
+
+
+@pytest.mark.parametrize("n_samples", [30, 600])
+def test_the_divisor_and_full_shrinkage_are_two_things(n_samples):
+    rng = np.random.default_rng(0)
+    y = np.arange(n_samples) % 3
+    # Correlated enough that many rows are shrunk little, few enough that thirty are shrunk fully.
+    X = rng.normal(size=(n_samples, 3)) + 0.1 * rng.normal(size=(n_samples, 1)) + y[:, None]
+    plain = GaussianDiscriminant(shrinkage="auto").fit(X, y)
+    unbiased = GaussianDiscriminant(shrinkage="auto", unbiased=True).fit(X, y)
+    np.testing.assert_allclose(unbiased.covariance_, plain.covariance_ * n_samples / (n_samples - 3), rtol=1e-10)
+    if n_samples == 30:
+        assert (plain.shrinkage_ == 1.0).all()
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_column_that_is_the_class_varies_as_little_as_is_allowed_of_its_variance(unit):
+    X, y = problem(60)
+    told = unit * np.where(y == 1, 3.0, 1.0)
+    model = quietly(GaussianDiscriminant(covariance="diag", min_variance=1e-4), np.column_stack([X, told]), y)
+    np.testing.assert_allclose(model.covariance_[:, -1], 1e-4 * told.var(), rtol=1e-9)
+    assert model.score(np.column_stack([X, told]), y) == 1.0

@@ -1,10 +1,14 @@
 """Learning from a stream: batches with and without labels, each seen once, early guesses forgotten."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import softcount as sc
+from softcount import NaiveBayes
 from softcount._errors import InputError
 from tests.estimators.distant.cases import MIXTURES, SUPERVISED, counts, numbers, table
 
@@ -169,3 +173,14 @@ def test_new_categories_find_room_among_what_is_remembered():
     for rows, labels in batches(frame, y):
         model.partial_fit(rows, labels, classes=["ann", "bob", "cleo"], forgetting=0.7)
     assert finite(model)
+
+
+def test_a_column_that_the_first_batch_does_not_show_is_pointed_out():
+    table = pd.DataFrame({"age": [30.0, 40.0, 50.0, 60.0], "member": [None, None, True, False]})
+    with pytest.warns(UserWarning, match=r"'member' had no value in the first batch, .* families="):
+        NaiveBayes().partial_fit(table[:2], ["a", "b"], classes=["a", "b"])
+    told = NaiveBayes(families={"member": "bernoulli"}).partial_fit(table[:2], ["a", "b"], classes=["a", "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told.partial_fit(table[2:], ["a", "b"])
+    assert told.families_["member"] == "bernoulli"

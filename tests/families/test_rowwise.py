@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softcount.families.rowwise import LONG, TOGETHER, add_to_rows, sum_of_rows
+from softcount.families.rowwise import LONG, TOGETHER, add_to_rows, fill_rows, plus_row, sum_of_rows
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, TOGETHER - 1, TOGETHER, 3 * TOGETHER + 5])
@@ -15,4 +15,10 @@ def test_rows_taken_together_are_still_rows(n_rows: int, n_columns: int) -> None
         changed = given.copy(order="K")
         add_to_rows(changed, row)
         np.testing.assert_array_equal(changed, table + row)
+        fill_rows(changed, row)
+        np.testing.assert_array_equal(changed, np.tile(row, (n_rows, 1)))
+        for more in (row[None], table.copy()):
+            changed = given.copy(order="K")
+            plus_row(changed, more)
+            np.testing.assert_array_equal(changed, table + more)
         np.testing.assert_allclose(sum_of_rows(given), table.sum(axis=0), rtol=1e-13, atol=1e-12)

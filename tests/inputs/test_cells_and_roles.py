@@ -71,6 +71,12 @@ def test_dates_are_days_in_utc_whatever_the_machine() -> None:
     assert wrong.tolist() == [5, 6, 7]
 
 
+def test_dates_with_dots_are_day_month_year() -> None:
+    values, wrong = parse_dates(["2.1.1970", "03.01.1970 12:00", "1.13.1970", "1.1.70"], np.zeros(4, dtype=bool))
+    assert values[:2].tolist() == [1.0, 2.5]
+    assert wrong.tolist() == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
@@ -84,6 +90,7 @@ def test_dates_are_days_in_utc_whatever_the_machine() -> None:
         ([str(i * i) for i in range(30)], "number"),
         ([str(v) for v in np.random.default_rng(0).poisson(6, 300)], "count"),
         ([f"2026-01-{1 + i % 28:02d}" for i in range(30)], "date"),
+        ([f"{1 + i % 28}.12.2025" for i in range(30)], "date"),
         ([str(i) for i in range(30)], "id"),
         ([f"user{i}" for i in range(30)], "id"),
         (["same"] * 30, "constant"),
@@ -115,6 +122,14 @@ def test_a_stray_cell_in_a_column_of_numbers_is_refused_and_not_dropped() -> Non
     with pytest.raises(InputError, match="row 6543 holds 'oops'"):
         role([f"{i / 7}" if i != 6543 else "oops" for i in range(9000)])
     assert role([f"{i} words make a sentence" if i % 3 else f"{i / 7}" for i in range(9000)]) == "text"
+
+
+def test_stray_cells_are_found_in_every_way_of_writing_numbers_and_named_where_they_are_few() -> None:
+    numbers = [f"{i}.{i % 7}00,{i % 10}" for i in range(1, 60)]
+    with pytest.raises(InputError, match=r"row 59 holds '-'.* declare '-' and 'x' missing .*--missing"):
+        role([*numbers, "-", "x", "-"])
+    with pytest.raises(InputError, match="declare them missing"):
+        role([*numbers, "-", "x", "y"])
 
 
 def test_spaces_around_a_mark_do_not_count_however_many_there_are() -> None:

@@ -1,7 +1,11 @@
 """What a kernel must not read is refused with an exception that names the place; nothing is read out of bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+
+from softcount.kernels import WordIndex
 
 INDPTR, INDICES = np.array([0, 2, 3], np.int32), np.array([0, 3, 1], np.int32)
 
@@ -180,3 +184,21 @@ def test_an_index_for_other_rows_or_columns_is_refused(kernels):
     for resp, out in (((1, 2), (6, 2)), ((2, 2), (5, 2)), ((2, 2), (6, 3))):
         with pytest.raises((ValueError, IndexError)):
             kernels.csr_accumulate_words(index, np.zeros(resp), np.zeros(out))
+
+
+def test_an_index_that_is_no_index_is_refused(kernels):
+    if kernels.__name__.endswith("fallback"):
+        pytest.skip("NumPy reads nothing out of bounds, whatever the index")
+    words, starts, rows = np.array([0, 5], np.int32), np.array([0, 1, 2], np.int32), np.array([0, 1], np.uint16)
+    resp = np.ones((2, 2))
+    sound = WordIndex(words, starts, rows, None, n_rows=2, n_features=6)
+    kernels.csr_accumulate_words(sound, resp, np.zeros((6, 2)))
+    for wrong in (
+        replace(sound, words=np.array([-1, 5], np.int32)),
+        replace(sound, starts=np.array([1, 1, 2], np.int32)),
+        replace(sound, starts=np.array([0, 3, 2], np.int32)),
+        replace(sound, starts=np.array([0, 1, 1], np.int32)),
+        replace(sound, starts=np.array([0, 1, 3], np.int32)),
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            kernels.csr_accumulate_words(wrong, resp, np.zeros((6, 2)))

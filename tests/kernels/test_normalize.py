@@ -92,3 +92,14 @@ def test_logarithms_are_within_two_units_in_the_last_place(kernels):
     log_norm = np.zeros(len(scores))
     kernels.normalize_rows(scores, None, uniform(2), log_norm)
     assert (np.abs(log_norm - exact) <= 3e-16 + 2 * np.spacing(exact)).all()
+
+
+@pytest.mark.parametrize("n_classes", [65, 66, 67, 71, 131])
+def test_the_last_of_many_classes_may_be_the_likeliest_by_far(kernels, n_classes):
+    scores = np.full((3, n_classes), -900.0)
+    scores[:, -1] = [-100.0, 0.0, -900.0]
+    log_norm = np.zeros(3)
+    kernels.normalize_rows(scores, None, uniform(n_classes), log_norm)
+    np.testing.assert_allclose(log_norm, [-100.0, 0.0, -900.0 + log(n_classes)], rtol=1e-14)
+    assert scores[0, -1] == scores[1, -1] == 1.0
+    np.testing.assert_allclose(scores[2], 1.0 / n_classes)

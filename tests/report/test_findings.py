@@ -53,7 +53,7 @@ def test_labels_that_were_set_wrong_on_purpose_are_found_first(report: Report) -
     assert report.suspects is not None
     assert {"line 7", "line 8", "line 9"} <= {row.where for row in report.suspects.rows[:5]}
     assert all(row.label != row.predicted for row in report.suspects.rows)
-    assert all((row.label_probability or 0.0) < 0.1 for row in report.suspects.rows)
+    assert all(row.label_probability is not None and row.label_probability < 0.1 for row in report.suspects.rows)
     assert report.suspects.n_expected is not None
     assert report.suspects.n_found > report.suspects.n_expected
 

@@ -32,18 +32,19 @@ HEAVY = (
     "sklearn.externals.array_api_extra",
 )
 
-_lock = RLock()
-#: Modules whose code is running, by the thread that has the lock.
-_running: list[ModuleType] = []
+#: One for each late module: who runs its code waits for no other's.
+_locks: dict[str, RLock] = {}
+#: Modules whose code is running, in the thread that has their lock.
+_running: set[str] = set()
 
 
 class _LateModule(ModuleType):
     """A module that runs its own code when an attribute of it is asked for that is not there yet."""
 
     def __getattr__(self, attribute: str) -> Any:
-        with _lock:
+        with _locks[self.__name__]:
             # Another thread may have been first; and its own code may ask for what is not there.
-            if type(self) is _LateModule and self not in _running:
+            if type(self) is _LateModule and self.__name__ not in _running:
                 _run(self)
             return ModuleType.__getattribute__(self, attribute)
 
@@ -51,13 +52,13 @@ class _LateModule(ModuleType):
 def _run(module: _LateModule) -> None:
     """Run the module's own code."""
     loader: Any = module.__loader__
-    _running.append(module)
+    _running.add(module.__name__)
     try:
         loader.loader.exec_module(module)
         # What it is from now on; where its code failed, the next one who asks sees the same error.
         module.__class__ = ModuleType  # type: ignore[assignment]  # which it began as
     finally:
-        _running.remove(module)
+        _running.discard(module.__name__)
 
 
 class _LateLoader:
@@ -72,6 +73,7 @@ class _LateLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing yet: from now on it waits to be asked."""
+        _locks[module.__name__] = RLock()
         module.__class__ = _LateModule
 
     def __getattr__(self, attribute: str) -> Any:

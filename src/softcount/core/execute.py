@@ -17,7 +17,16 @@ from typing import Any, Protocol, Self, TypeVar
 
 from softcount.core.conveyor import Conveyor
 
-__all__ = ["Executor", "Mergeable", "ThreadExecutor", "lane_count", "merge_tree", "resolve_n_jobs", "tally_segment"]
+__all__ = [
+    "Executor",
+    "Mergeable",
+    "ThreadExecutor",
+    "for_one_look",
+    "lane_count",
+    "merge_tree",
+    "resolve_n_jobs",
+    "tally_segment",
+]
 
 T = TypeVar("T")
 
@@ -25,6 +34,8 @@ DEFAULT_LANES = 8
 LANE_BYTES = 32 * 2**20
 #: Threads that count a stream unless more are asked for; with the one that reads, three chunks are alive.
 STREAM_JOBS = 2
+#: Numbers that one thread has added up before a second one would be awake.
+FEW_NUMBERS = 3 * 2**20
 
 
 class Mergeable(Protocol):
@@ -186,6 +197,20 @@ class ThreadExecutor:
 
         for _ in Conveyor(chunks, [range(len(chunks))], [self.stream_jobs], self.stream_jobs).tallied(run):
             pass
+
+
+def for_one_look(executor: Any, chunks: Sequence[Any], numbers: float) -> Any:
+    """Who runs a pass that only adds up ``numbers`` numbers in memory: the calling thread alone where they are few.
+
+    Examples
+    --------
+    >>> for_one_look(ThreadExecutor(2), [[1.0, 2.0], [3.0]], 3).n_jobs
+    1
+    """
+    in_memory = not hasattr(chunks, "read") and getattr(chunks, "executor", None) is None
+    if isinstance(executor, ThreadExecutor) and in_memory and numbers < FEW_NUMBERS:
+        return ThreadExecutor(1)
+    return executor
 
 
 class _Lane(Sequence[T]):

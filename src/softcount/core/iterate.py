@@ -50,7 +50,11 @@ class Model(Protocol[P]):
         ...
 
     def prepared(self, params: P) -> P:
-        """Bare parameters, or as they come from a checkpoint, with what follows from them."""
+        """Lean or bare parameters, or as they come from a checkpoint, with all that they were left without."""
+        ...
+
+    def lean(self, params: P, counts: Counts) -> P:
+        """Parameters to count under: without large tables that can be solved for again from their source ``counts``."""
         ...
 
     def bare(self, params: P) -> P:
@@ -232,6 +236,14 @@ class Progress(Generic[P]):
             record["stopping"],
         )
 
+    def whole(self, model: Model[P]) -> Progress[P]:
+        """With parameters that lack nothing."""
+        return replace(self, params=model.prepared(self.params))
+
+    def whole_record(self, model: Model[P]) -> Record:
+        """As it is written down where parameters may lack something."""
+        return self.whole(model).record()
+
     def fit(self, *, interrupted: bool) -> Fit[P]:
         """The outcome if nothing follows."""
         n_iter = len(self.history) - 1
@@ -265,28 +277,28 @@ def iterate(
     accelerate : bool
         Extrapolate the counts after every two plain iterations (SQUAREM); a step that lowers the objective is undone.
     on_step : callable or None
-        Called with every step and the parameters it ended at.
+        Called with every step and the parameters it ended at, bare ones where their tables are large.
     journal : Journal
         Of this run. A run that it remembers is taken up where it was, to the same bits, and not begun at ``start``.
     """
     began = time.perf_counter()
-    size = model.counts_bytes()
 
-    def assess(params: P) -> tuple[Counts, float]:
-        counts = executor.reduce(lambda lane: model.tally(params, lane), chunks, counts_bytes=size)
-        return counts, counts.objective + model.log_prior(params)
+    def solved(source: Counts) -> tuple[P, float]:
+        params = model.solve(source, at.params)
+        return model.lean(params, source), model.log_prior(params)
 
-    def ended(*, interrupted: bool) -> Fit[P]:
-        return replace(at, params=model.prepared(at.params)).fit(interrupted=interrupted)
+    def assess(params: P, log_prior: float) -> tuple[Counts, float]:
+        counts = executor.reduce(lambda lane: model.tally(params, lane), chunks, counts_bytes=model.counts_bytes())
+        return counts, counts.objective + log_prior
 
     known = journal.recall()
     if known is not None:
         at = Progress.recalled(model, stopping, known)
         began -= at.history[-1].seconds
         if known["finished"]:
-            return ended(interrupted=False)
+            return at.whole(model).fit(interrupted=False)
     else:
-        counts, objective = assess(start)
+        counts, objective = assess(start, model.log_prior(start))
         at = Progress.begun(model.bare(start), counts, objective, stopping, seconds=time.perf_counter() - began)
         del counts
     # Tables may be large: one that is not needed any more is not kept alive by a name, here and below.
@@ -295,9 +307,9 @@ def iterate(
         while at.goes_on(stopping):
             leap, trail = at.leap(accelerate=accelerate)
             leapt = leap is not None
-            proposal = model.solve(at.counts if leap is None else leap, at.params)
+            proposal, log_prior = solved(at.counts if leap is None else leap)
             del leap
-            new_counts, new_objective = assess(proposal)
+            new_counts, new_objective = assess(proposal, log_prior)
             if leapt and not new_objective >= at.objective:
                 at = at.without_leap(trail)
                 del proposal, new_counts
@@ -310,7 +322,7 @@ def iterate(
                     break
                 proposal = shorter
                 del new_counts, shorter
-                new_counts, new_objective = assess(proposal)
+                new_counts, new_objective = assess(proposal, model.log_prior(proposal))
             if at.has_fallen(new_objective):
                 break
             # All at once, so that an interruption finds the iteration done or not begun.
@@ -325,16 +337,18 @@ def iterate(
                 seconds=time.perf_counter() - began,
             )
             del proposal, new_counts, trail
-            journal.keep(at.record, finished=False)
+            journal.keep(partial(at.whole_record, model), finished=False)
             if on_step is not None:
                 on_step(at.history[-1], at.params)
     except (KeyboardInterrupt, SystemExit) as end:
+        at = at.whole(model)
         journal.keep(at.record, finished=False, now=True)
         if isinstance(end, SystemExit):
             raise
-        return ended(interrupted=True)
+        return at.fit(interrupted=True)
+    at = at.whole(model)
     journal.keep(partial(at.record, finished=True), finished=True)
-    return ended(interrupted=False)
+    return at.fit(interrupted=False)
 
 
 def _report_fall(before: float, after: float, iteration: int) -> None:

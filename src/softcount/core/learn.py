@@ -12,9 +12,9 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import FloatArray
-from softcount.core.chunks import Chunks, Rows
+from softcount.core.chunks import Chunks, Rows, row_width
 from softcount.core.counts import Counts
-from softcount.core.execute import Executor
+from softcount.core.execute import Executor, for_one_look
 from softcount.core.iterate import Fit, Step, Stopping
 from softcount.core.journal import NO_JOURNAL, Journal, number_for, rows_digest, way_on
 from softcount.core.membership import covariates
@@ -252,6 +252,7 @@ def _closed_form(model: MixtureModel, executor: Executor, chunks: Rows) -> Learn
             return model.tally_given(lane, lambda chunk: labeled_resp(model, chunk, spread=False))
         return model.tally_known(lane)
 
+    executor = for_one_look(executor, chunks, chunks.n_rows * row_width(chunks.layout))
     counts = executor.reduce(tally, chunks, counts_bytes=model.counts_bytes())
     model, params = from_counts(model, counts)
     return Learned(model, Fit(params, counts, np.nan, True, 1), (), True)

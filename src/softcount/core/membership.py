@@ -138,6 +138,9 @@ class Membership:
     def row_base(self, block: Any) -> None:
         """Nothing: covariates have no density."""
 
+    def scorer_alone(self, scorer: Any, statistics: Any) -> None:
+        """None: the coefficients are needed for counting."""
+
     def tally(self, block: Any, n_classes: int, params: Params | None = None) -> _Tally:
         """An empty tally; ``params`` gave the responsibilities, if anything did."""
         coef = (params or {}).get("coef", np.zeros((block.n_columns, n_classes)))

@@ -12,7 +12,7 @@ classes, a set of candidates forbids all classes but those, a row of prior proba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ from softcount.core.chunks import Chunk, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.membership import Membership, covariates
+from softcount.core.parameters import MixtureParams
 from softcount.core.scratch import row_room
 from softcount.families._base import Params
-from softcount.families.columns import ColumnFamily, Scorer
+from softcount.families.columns import ColumnFamily
 from softcount.families.gaussian import Gaussian
-from softcount.families.rowwise import LONG, add_to_rows, sum_of_rows
+from softcount.families.rowwise import fill_rows, sum_of_rows
 from softcount.families.statistics import Statistics, Sums
 from softcount.inputs.labels import Labels
 
@@ -36,25 +37,6 @@ __all__ = ["MixtureModel", "MixtureParams", "pooled_counts"]
 CLASSES = "classes"
 #: Counts this large have parameters whose scorers are worth making twice.
 BARE_BYTES = 2**20
-
-
-@dataclass(frozen=True)
-class MixtureParams:
-    """Parameters of a :class:`MixtureModel`.
-
-    Attributes
-    ----------
-    log_weights : array of shape (n_components,)
-        Logarithm of the components' weights; they sum to one over all components.
-    blocks : tuple of Params
-        The families' parameters, block by block.
-    scorers : tuple of Scorer
-        Prepared from ``blocks``; not part of the parameters' value.
-    """
-
-    log_weights: FloatArray
-    blocks: tuple[Params, ...]
-    scorers: tuple[Scorer, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -121,8 +103,22 @@ class MixtureModel:
         return self.make_params(proposal.log_weights, tuple(blocks))
 
     def prepared(self, params: MixtureParams) -> MixtureParams:
-        """The parameters with their scorers."""
+        """The parameters with their scorers, and solved for again where they were left out."""
+        if params.source is not None:
+            return self.solve(params.source)
         return params if params.scorers else self.make_params(params.log_weights, params.blocks)
+
+    def lean(self, params: MixtureParams, counts: Counts) -> MixtureParams:
+        """The parameters' scorers and their source, where they are several tables that follow from it alone."""
+        if self.table_bytes < BARE_BYTES:
+            return params
+        scorers = []
+        for b, (family, scorer) in enumerate(zip(self.families, params.scorers, strict=True)):
+            alone = family.scorer_alone(scorer, counts.parts[str(b)])
+            if alone is None:
+                return params
+            scorers.append(alone)
+        return MixtureParams(params.log_weights, tuple({} for _ in scorers), tuple(scorers), counts)
 
     def bare(self, params: MixtureParams) -> MixtureParams:
         """The parameters without their scorers, where these are large: a scorer may hold a table of its own."""
@@ -138,7 +134,7 @@ class MixtureModel:
         for chunk in chunks:
             if collected is None:
                 triples = zip(self.families, chunk.blocks, params.blocks, strict=True)
-                collected = [family.tally(block, n, p) for family, block, p in triples]
+                collected = [family.tally(block, n, p or None) for family, block, p in triples]
             scores = self.log_joint(params, chunk, fitting=True, out=row_room("scores", chunk.n_rows, n))
             objective += self.assign(scores, chunk, params.log_weights)
             class_weight += sum_of_rows(scores)
@@ -194,17 +190,13 @@ class MixtureModel:
     ) -> FloatArray:
         """``log pi_m + log f_m(x_i)``, into ``out`` where it is given; with the variance floors' share when fitting."""
         scores = np.empty((chunk.n_rows, self.n_components)) if out is None else out
-        # Long rows are filled with the log-weights as fast as with zeros.
-        is_long = self.n_components >= LONG
-        np.copyto(scores, params.log_weights if is_long else 0.0)
+        fill_rows(scores, params.log_weights)
         for b, block in enumerate(chunk.blocks):
             params.scorers[b].add(block, scores)
             if fitting:
                 penalty = self.families[b].penalty(params.blocks[b], self.priors[b])
                 if penalty is not None:
                     scores += _penalty_rows(penalty, block)
-        if not is_long:
-            add_to_rows(scores, params.log_weights)
         return scores
 
     def row_weight(self, chunk: Chunk) -> FloatArray | None:
@@ -312,7 +304,7 @@ class MixtureModel:
 
     def solve(self, counts: Counts, previous: MixtureParams | None = None) -> MixtureParams:
         """The parameters that maximize the expected log-likelihood plus log-prior."""
-        before: Sequence[Params | None] = [None] * len(self.families) if previous is None else previous.blocks
+        before = [None] * len(self.families) if previous is None else [block or None for block in previous.blocks]
         blocks = tuple(
             family.solve(counts.parts[str(b)], prior, before[b])
             for b, (family, prior) in enumerate(zip(self.families, self.priors, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray, IntArray
+from softcount.core.execute import resolve_n_jobs
 from softcount.estimators._plain_array import NUMBERS, take_plain
 from softcount.families.blocks import DenseBlock, SparseBlock
 from softcount.inputs.arrow_numbers import plain_numbers
@@ -44,6 +46,8 @@ ADVICE = "Correct the cell, or make it NaN if the value is missing."
 Names: TypeAlias = Callable[[], list[str]]
 #: Codes are kept in 32 bits.
 LARGEST_CODE = 2**31 - 1
+#: Numbers that a thread looks at before it takes the next; fewer are looked at by one thread.
+PIECE = 2**19
 
 
 def is_sparse(X: Any) -> bool:
@@ -151,12 +155,25 @@ def check_finite(estimator: Any, X: NDArray[Any]) -> None:
         raise with_place(error, X, estimator) from None
 
 
-def range_of(X: Any) -> NumberRange:
-    """What the cells of a table lie between, or the stored entries of a sparse one, in one look."""
+def range_of(X: Any, n_jobs: int | None = 1) -> NumberRange:
+    """What the cells of a table lie between, or the stored entries of a sparse one, seen once by ``n_jobs`` threads."""
     cells = X.data if is_sparse(X) else X.T if X.flags.f_contiguous else X
-    if cells.flags.c_contiguous:
-        return number_range(cells.reshape(-1))
-    parts = [number_range(np.ascontiguousarray(row)) for row in cells]
+    if not cells.flags.c_contiguous:
+        return _united([number_range(np.ascontiguousarray(row)) for row in cells])
+    cells = cells.reshape(-1)
+    if cells.size <= PIECE:
+        return number_range(cells)
+    # The pieces do not depend on the number of threads, so neither do the last digits of the total.
+    pieces = [cells[start : start + PIECE] for start in range(0, cells.size, PIECE)]
+    n_threads = min(resolve_n_jobs(n_jobs), len(pieces))
+    if n_threads == 1:
+        return _united([number_range(piece) for piece in pieces])
+    with ThreadPoolExecutor(n_threads) as pool:
+        return _united(list(pool.map(number_range, pieces)))
+
+
+def _united(parts: list[NumberRange]) -> NumberRange:
+    """What all parts lie between."""
     return NumberRange(
         min((part.least for part in parts), default=np.inf),
         max((part.greatest for part in parts), default=-np.inf),
@@ -295,7 +312,7 @@ def check_counts(X: Any, names: Names, estimator: Any) -> NumberRange:
     NumberRange
         What the counts lie between.
     """
-    seen = range_of(X)
+    seen = range_of(X, getattr(estimator, "n_jobs", 1))
     if seen.least >= 0.0 and seen.greatest <= LARGEST_VALUE:
         return seen
     check_finite(estimator, X)

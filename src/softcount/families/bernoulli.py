@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from softcount._types import FloatArray
 from softcount.families._base import Params, inner, prepend_size
-from softcount.families.columns import PseudoCounts, others_mean, weighted_sum
+from softcount.families.columns import PseudoCounts, Scorer, others_mean, weighted_sum
 from softcount.families.linear import LinearFamily
+from softcount.families.rowwise import plus_row
 from softcount.families.supports import is_yes_or_no
 
 __all__ = ["Bernoulli"]
@@ -116,20 +117,26 @@ class Bernoulli(LinearFamily):
             return None
         return np.isneginf(params["log_not"]).astype(np.float64)
 
+    def scorer_alone(self, scorer: Any, statistics: Any) -> Scorer | None:
+        """The slopes, for complete rows: a table of weights says that some are not."""
+        is_complete = statistics["weight"].shape[0] < statistics["sum"].shape[0]
+        return scorer.for_complete_rows() if is_complete else None
+
     def solve(self, statistics: Any, prior: PseudoCounts, previous: Params | None = None) -> Params:
         r""":math:`\theta_{jk} = (s_{jk} + a) / (w_{jk} + a + b)`; without any count one half."""
         # In place, because tables of many columns and classes are larger than the caches.
         other = prior.alpha if prior.other is None else prior.other
-        log_prob, log_not = statistics["sum"] + prior.alpha, statistics["weight"] - statistics["sum"]
+        log_prob, log_not = statistics["sum"] + prior.alpha, np.negative(statistics["sum"])
+        plus_row(log_not, statistics["weight"])
         clipped = log_not.min(initial=0.0) < 0.0
         log_not = np.maximum(log_not, 0.0, out=log_not) if clipped else log_not
         log_not += other
         # Summed anew only where the two differ: the weight often is one number for all columns of a class.
         total = log_prob + log_not if clipped else statistics["weight"] + prior.alpha + other
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_total = np.log(total)
-            np.subtract(np.log(log_prob, out=log_prob), log_total, out=log_prob)
-            np.subtract(np.log(log_not, out=log_not), log_total, out=log_not)
+            less = -np.log(total)
+            for table in (log_prob, log_not):
+                plus_row(np.log(table, out=table), less)
         if total.min(initial=1.0) <= 0.0:
             nothing = np.broadcast_to(total <= 0.0, log_prob.shape)
             log_prob[nothing] = log_not[nothing] = -np.log(2.0)

@@ -121,6 +121,13 @@ class ColumnFamily(Family):
         """Tables prepared for scoring blocks under ``params``."""
         return _DensityScorer(self, params)
 
+    def scorer_alone(self, scorer: Any, statistics: Any) -> Scorer | None:
+        """What rows are scored by while the parameters, several tables that ``statistics`` determine, are left out.
+
+        None where parameters are small, have no source but themselves, or are needed for counting.
+        """
+        return None
+
     def row_base(self, block: Block) -> FloatArray | None:
         r"""Class-independent :math:`\sum_j \log h(x_{ij})` that the scorer leaves out, or None."""
         return None

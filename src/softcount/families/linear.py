@@ -8,6 +8,7 @@ looking at a zero.
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -132,7 +133,7 @@ class LinearScorer:
     def __init__(self, slopes: FloatArray, constants: FloatArray | None, required: FloatArray | None) -> None:
         self.slopes = np.ascontiguousarray(slopes)
         self.constants = constants
-        self.constant = np.zeros(slopes.shape[1]) if constants is None else constants.sum(axis=0)
+        self.constant = None if constants is None else sum_of_rows(constants)
         self.required = None if required is None else np.ascontiguousarray(required)
 
     def add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
@@ -145,9 +146,15 @@ class LinearScorer:
         scores *= block.evidence[:, None]
         out += scores
 
+    def for_complete_rows(self) -> LinearScorer:
+        """The same without the constants of single cells, which only rows with missing ones need."""
+        other = copy(self)
+        other.constants = None
+        return other
+
     def _add(self, block: DenseBlock | SparseBlock, out: FloatArray) -> None:
         _product(block, self.slopes, out)
-        if self.constants is not None:
+        if self.constant is not None:
             add_to_rows(out, self.constant)
         if self.constants is not None:
             _missing_product(block, self.constants, out, -1.0)

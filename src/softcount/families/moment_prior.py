@@ -53,6 +53,11 @@ class MomentPrior:
     bound_share: float = 0.0
     relative: tuple[FloatArray, FloatArray] | None = None
 
+    @classmethod
+    def column_by_column(cls, share: float) -> MomentPrior:
+        """Nothing but smallest variances, as a share of each column's own: the units of one say nothing of another."""
+        return cls(smoothing=0.0, floor=0.0, bound_share=share)
+
     def settled(self, total: float) -> MomentPrior:
         """The prior with what it holds per unit of weight added for rows of weight ``total``."""
         if self.relative is None:

@@ -14,6 +14,7 @@ from softcount.families.blocks import Block
 from softcount.families.columns import PseudoCounts, others_mean, weighted_sum
 from softcount.families.linear import LinearFamily, LinearScorer, LinearTally
 from softcount.families.multinomial_missing import MultinomialScorer, MultinomialTally, hidden_share
+from softcount.families.rowwise import add_to_rows, sum_of_rows
 from softcount.families.supports import is_non_negative
 
 __all__ = ["Multinomial", "SeenWords"]
@@ -152,10 +153,9 @@ class Multinomial(LinearFamily):
         r""":math:`\theta_{jk} = (s_{jk} + a) / \sum_j (s_{jk} + a)`; without any word the same for all."""
         # In place, because tables of many words and classes are larger than the caches.
         log_prob = statistics["sum"] + prior.alpha
-        total = log_prob.sum(axis=0)
+        total = sum_of_rows(log_prob)
         with np.errstate(divide="ignore", invalid="ignore"):
-            np.log(log_prob, out=log_prob)
-            log_prob -= np.log(total)
+            add_to_rows(np.log(log_prob, out=log_prob), -np.log(total))
         log_prob[:, total <= 0.0] = -np.log(log_prob.shape[0])
         return {"log_prob": log_prob}
 

@@ -1,4 +1,4 @@
-"""One row added to all rows of a table, and all rows summed, where rows are short.
+"""One row written into or added to all rows of a table, and all rows summed, where rows are short.
 
 NumPy goes through a table of a few columns row by row, and every row costs more than its few numbers. Several rows
 taken as one long row cost as much as one.
@@ -10,7 +10,7 @@ import numpy as np
 
 from softcount._types import FloatArray
 
-__all__ = ["LONG", "add_to_rows", "sum_of_rows"]
+__all__ = ["LONG", "add_to_rows", "fill_rows", "plus_row", "sum_of_rows"]
 
 #: Rows taken as one.
 TOGETHER = 64
@@ -18,6 +18,25 @@ TOGETHER = 64
 LONG = 64
 FEW_TOGETHER = 8
 VERY_LONG = 512
+
+
+def fill_rows(table: FloatArray, row: FloatArray) -> None:
+    """Write ``row`` of shape (n_columns,) into every row of a C-contiguous table.
+
+    Examples
+    --------
+    >>> table = np.empty((130, 2))
+    >>> fill_rows(table, np.array([1.0, 2.0]))
+    >>> table.sum(axis=0)
+    array([130., 260.])
+    """
+    n_rows, n_columns = table.shape
+    whole = n_rows - n_rows % TOGETHER
+    if n_columns >= LONG or whole == 0 or not table.flags.c_contiguous:
+        table[:] = row
+        return
+    table[:whole].reshape(-1, TOGETHER * n_columns)[:] = np.tile(row, TOGETHER)
+    table[whole:] = row
 
 
 def add_to_rows(table: FloatArray, row: FloatArray) -> None:
@@ -38,6 +57,22 @@ def add_to_rows(table: FloatArray, row: FloatArray) -> None:
     long = table[:whole].reshape(-1, TOGETHER * n_columns)
     long += np.tile(row, TOGETHER)
     table[whole:] += row
+
+
+def plus_row(table: FloatArray, more: FloatArray) -> None:
+    """Add ``more`` to a table in place: a table of the same shape, or one row for all.
+
+    Examples
+    --------
+    >>> table = np.zeros((130, 2))
+    >>> plus_row(table, np.array([[1.0, 2.0]]))
+    >>> table.sum(axis=0)
+    array([130., 260.])
+    """
+    if more.ndim == 2 and more.shape[0] == 1:
+        add_to_rows(table, more[0])
+    else:
+        table += more
 
 
 def sum_of_rows(table: FloatArray) -> FloatArray:

@@ -25,6 +25,8 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?|[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}([. \u00a0\u202f]\d{3})+|\d+)(,\d*)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?", re.ASCII)
+#: As in much of Europe: day, month, year.
+_DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( \d{2}:\d{2}(?::\d{2})?)?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_PER_DAY = 86_400.0
 
@@ -124,7 +126,7 @@ _READERS: dict[str, Callable[[str], float | None]] = {
 
 
 def parse_dates(cells: Sequence[Any], missing: BoolArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Dates (``2026-11-18``, with a time or without) as days since 1970, and the positions of cells that are none.
+    """Dates (``2026-11-18`` or ``18.11.2026``, perhaps with a time) as days since 1970, and where cells are none.
 
     Parameters
     ----------
@@ -148,7 +150,10 @@ def parse_dates(cells: Sequence[Any], missing: BoolArray) -> tuple[FloatArray, N
 def _read_date(cell: Any) -> datetime | None:
     if isinstance(cell, str):
         text = cell.strip()
-        if not _DATE.fullmatch(text):
+        dotted = _DOTTED_DATE.fullmatch(text)
+        if dotted is not None:
+            text = f"{dotted[3]}-{dotted[2]:0>2}-{dotted[1]:0>2}{dotted[4] or ''}"
+        elif not _DATE.fullmatch(text):
             return None
         try:
             moment = datetime.fromisoformat(text)

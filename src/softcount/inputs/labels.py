@@ -30,6 +30,8 @@ from softcount.inputs.masked import unmasked_labels
 
 __all__ = ["Labels", "read_classes", "read_labels"]
 
+#: Rows of so few classes are faster counted class by class.
+FEW_CLASSES = 8
 SOFT_LABELS = ("responsibility", "prior")
 
 
@@ -70,7 +72,7 @@ class Labels:
         """Whether every row has exactly one class, or fixed responsibilities."""
         if self.fixed:
             return not self.is_unlabeled().any()
-        return bool((self.codes >= 0).all())
+        return bool(self.codes.min(initial=0) >= 0)
 
     def class_support(self, weight: FloatArray | None = None) -> FloatArray:
         """The weight of the rows that speak for each class.
@@ -93,6 +95,8 @@ class Labels:
 
     def class_totals(self, weight: FloatArray | None = None) -> NDArray[Any]:
         """How many rows are known to be of each class, or their weight."""
+        if weight is None and self.n_classes <= FEW_CLASSES:
+            return np.array([np.count_nonzero(self.codes == k) for k in range(self.n_classes)], dtype=np.int64)
         # Unknown rows are counted as well, ahead of the others: that is faster than to leave them out.
         return np.bincount(self.codes + 1, weight, minlength=self.n_classes + 1)[1:]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from softcount._errors import InputError
 from softcount._types import BoolArray, FloatArray
-from softcount.inputs.cells import MISSING_MARKS, find_missing, number_style, parse_dates, parse_numbers
+from softcount.inputs.cells import MISSING_MARKS, NUMBER_STYLES, find_missing, number_style, parse_dates, parse_numbers
 
 __all__ = ["LEARNED_ROLES", "ROLES", "ColumnRole", "decide_roles"]
 
@@ -27,6 +27,8 @@ FEW_TEXTS, OFTEN = 20, 25
 ENOUGH_FOR_ID = 20
 #: Cells that are looked at to tell texts from categories.
 SAMPLE = 2_000
+#: Texts among numbers that are named where they are refused.
+MOST_NAMED = 2
 #: Whole numbers whose variance is within these multiples of their mean look like counts.
 COUNT_DISPERSION = (0.4, 3.0)
 
@@ -117,7 +119,7 @@ def _as_asked(
             first = int(wrong[0])
             raise InputError(
                 f"Column {name!r} is to be a date, but {where(first)} holds {cells[first]!r} there. Dates are written "
-                "like 2026-11-18 or 2026-11-18T20:30."
+                "like 2026-11-18, 2026-11-18T20:30 or 18.11.2026."
             )
     return ColumnRole(name, role, "as asked")
 
@@ -178,17 +180,21 @@ def _looks_like_counts(values: FloatArray) -> bool:
 def _refuse_stray_cells(name: str, cells: Sequence[Any], missing: BoolArray, where: Callable[[int], str]) -> None:
     """Refuse a column of numbers in which a few cells are none: dropping it, or them, would be a silent loss."""
     sample = slice(None, None, max(1, len(cells) // 100))
-    if len(cells) > SAMPLE and parse_numbers(cells[sample], missing[sample], "plain")[1].size > 50:
-        # Of a hundred cells from all over the column, half are no numbers: it is not nearly all numbers.
-        return
-    numbers, wrong = parse_numbers(cells, missing, "plain")
-    n_numbers = int(np.isfinite(numbers).sum())
-    if wrong.size and n_numbers >= max(0.9 * (n_numbers + wrong.size), 10):
+    for style in NUMBER_STYLES:
+        if len(cells) > SAMPLE and parse_numbers(cells[sample], missing[sample], style)[1].size > 50:
+            # Of a hundred cells from all over the column, half are no numbers: it is not nearly all numbers.
+            continue
+        numbers, wrong = parse_numbers(cells, missing, style)
+        n_numbers = int(np.isfinite(numbers).sum())
+        if not wrong.size or n_numbers < max(0.9 * (n_numbers + wrong.size), 10):
+            continue
         first = int(wrong[0])
+        strays = list(dict.fromkeys(_short(cells[i]) for i in wrong.tolist()))
+        which = "them" if len(strays) > MOST_NAMED else " and ".join(strays)
         raise InputError(
             f"Column {name!r} holds numbers in {n_numbers:,} cells and something else in {wrong.size:,}: "
-            f"{where(first)} holds {_short(cells[first])}. Correct the cells, declare them missing, or give the column "
-            "a role ('category', 'text' or 'ignore')."
+            f"{where(first)} holds {_short(cells[first])}. Correct the cells, declare {which} missing (missing_marks; "
+            "on the command line --missing), or give the column a role ('category', 'text' or 'ignore')."
         )
 
 

@@ -15,12 +15,12 @@ extern const struct level softcount_avx2;
 struct level softcount_avx512;
 
 void softcount_fill_avx512(void) {
-    (void)gaussian_class_moments; /* whole rows, columns in the lanes: memory is what it waits for */
     softcount_avx512 = softcount_avx2;
     softcount_avx512.name = "avx512";
     softcount_avx512.number_range = number_range;
     softcount_avx512.gaussian_scores = gaussian_scores;
     softcount_avx512.gaussian_moments = gaussian_moments;
+    softcount_avx512.gaussian_class_moments = gaussian_class_moments;
     softcount_avx512.full_scores = full_scores;
     softcount_avx512.full_moments = full_moments;
     softcount_avx512.normalize_rows = normalize_rows;

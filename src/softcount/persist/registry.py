@@ -44,7 +44,8 @@ VALUES = {
     "core.logistic.model": ("LogisticState",),
     "core.logistic.quasi_newton": ("Memory", "Pair"),
     "core.membership": ("Membership", "MembershipCounts"),
-    "core.mixture": ("MixtureModel", "MixtureParams"),
+    "core.mixture": ("MixtureModel",),
+    "core.parameters": ("MixtureParams",),
     "core.orthogonal": ("TriangularFactor",),
     "core.verdict": ("Verdict",),
     "estimators._columns": ("ColumnPlan", "TablePlan"),
@@ -120,6 +121,7 @@ def skip_field(cls: type, field: str) -> bool:
     """Fields that follow from others and are made anew, or that only memory can hold."""
     return (cls.__name__, field) in {
         ("MixtureParams", "scorers"),
+        ("MixtureParams", "source"),
         ("TextCounter", "_prepared"),
         ("FormulaFit", "spec"),
     }

@@ -118,7 +118,7 @@ def suspect_lines(report: Report, most: int) -> list[str]:
 def next_lines(report: Report, most: int) -> list[str]:
     """Rows to label next, the most useful first."""
     rows = () if report.next is None else report.next.rows
-    return [f"{row.where}: {' | '.join(shortened(cell.text, 56) for cell in row.cells[:2])}" for row in rows[:most]]
+    return [f"{row.where}: {_first_cells(row, 56)}" for row in rows[:most]]
 
 
 def _class_table(classes: Sequence[Class]) -> list[str]:
@@ -149,8 +149,14 @@ def _reliability_lines(found: Quality) -> list[str]:
 
 def _row_line(row: Row) -> str:
     label = "" if row.label is None else f"labeled {row.label!r}, "
-    cells = " | ".join(shortened(cell.text, 60) for cell in row.cells[:2])
+    cells = _first_cells(row, 60)
     return (
         f"{row.where}: {label}{row.predicted!r} {row.probability:.3f}, {row.second!r} {row.second_probability:.3f}: "
         f"{cells}" + (f" ({row.reason})" if row.reason else "")
     )
+
+
+def _first_cells(row: Row, most: int) -> str:
+    """The first two cells that are not empty, cut at so many characters."""
+    cells = [cell for cell in row.cells if cell.text][:2]
+    return " | ".join(shortened(cell.text, most) for cell in cells)

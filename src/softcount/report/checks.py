@@ -73,7 +73,8 @@ def data_warnings(
         *_rare_classes(counts),
         *_similar_classes(counts),
         *_drift(counts, shares, names),
-        *_columns(roles, missing),
+        # Files are told apart by their names, which softcount has put there.
+        *_columns([role for role in roles if (role.name, role.role) != (table.unit, "id")], missing),
     ]
     return [shown(sentence, LIMITS.sentence) for sentence in found[: LIMITS.warnings]]
 

@@ -13,7 +13,8 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from softcount import NaiveBayes
+from softcount import GaussianNB, NaiveBayes
+from softcount.estimators.table.classifier import TableClassifier
 from tests.estimators.naive_bayes.cases import ALL, BERNOULLI, GENERATIVE, MULTINOMIAL, Case
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -175,3 +176,36 @@ def test_a_column_with_a_value_of_its_own_in_every_row_is_pointed_out() -> None:
         warnings.simplefilter("error")
         NaiveBayes(families={"x0": "categorical"}).fit(rows, y)
         NaiveBayes().fit([row[1:] for row in rows], y)
+
+
+def incomes_and_ratios() -> tuple[pd.DataFrame, Any]:
+    """A column of large numbers that says nothing, and one of small numbers that says much."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    table = pd.DataFrame({"income": rng.normal(5e4, 3e4, 300), "ratio": rng.normal(0.2, 0.05, 300) + 0.15 * y})
+    return table, y
+
+
+@pytest.mark.parametrize("labeled", [300, 40])
+@pytest.mark.parametrize("make", [NaiveBayes, TableClassifier])
+def test_the_units_of_one_column_do_not_matter_to_another(make: Any, labeled: int) -> None:
+    table, y = incomes_and_ratios()
+    known = np.where(np.arange(300) < labeled, y.astype(float), np.nan)
+    labels = known if make is NaiveBayes else [None if np.isnan(k) else str(int(k)) for k in known]
+    probabilities = []
+    for unit in (1e-8, 1.0, 1e8):
+        measured: Any = table.assign(income=table["income"] * unit)
+        measured = measured if make is NaiveBayes else {name: measured[name].tolist() for name in measured}
+        probabilities.append(make().fit(measured, labels).predict_proba(measured))
+    assert ((probabilities[1][:, 1] > 0.5) == y).mean() > 0.9
+    for other in probabilities:
+        assert_allclose(other, probabilities[1], atol=1e-6)
+
+
+def test_columns_that_a_floor_of_another_columns_units_drowns_are_named() -> None:
+    table, y = incomes_and_ratios()
+    with pytest.warns(UserWarning, match="'ratio' are smaller than that, .* is lost.*NaiveBayes"):
+        model = GaussianNB().fit(table, y)
+    assert len(model.notes_) == 1
+    assert not GaussianNB(var_smoothing=1e-14).fit(table, y).notes_
+    assert not GaussianNB().fit(table.assign(income=1.0), y).notes_

@@ -279,6 +279,10 @@ class GLMModel:
         """The parameters themselves."""
         return params
 
+    def lean(self, params: GLMParams, counts: Counts) -> GLMParams:
+        """The parameters themselves."""
+        return params
+
     def bare(self, params: GLMParams) -> GLMParams:
         """The parameters themselves."""
         return params

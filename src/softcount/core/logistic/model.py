@@ -254,6 +254,10 @@ class LogisticModel:
         """The parameters themselves."""
         return params
 
+    def lean(self, params: LogisticState, counts: Counts) -> LogisticState:
+        """The parameters themselves."""
+        return params
+
     def bare(self, params: LogisticState) -> LogisticState:
         """The parameters themselves."""
         return params

@@ -74,6 +74,7 @@ def fit_formula(formula: str, data: Any, fitting: dict[str, Any]) -> FormulaRows
     if "~" not in formula:
         raise InputError(f"formula={formula!r} has no '~'; expected 'target ~ terms', as in 'y ~ age + C(region)'.")
     frame = _frame(data)
+    _refuse_dates(formula, frame)
     try:
         matrices = formulaic.model_matrix(formula, frame, na_action="raise")
     except ValueError as error:
@@ -109,7 +110,9 @@ def _frame(data: Any) -> Any:
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
-        return data
+        # formulaic takes columns of pandas' own type of texts for numbers.
+        texts = [name for name, dtype in data.dtypes.items() if isinstance(dtype, pd.StringDtype)]
+        return data.astype(dict.fromkeys(texts, object)) if texts else data
     if isinstance(data, Mapping):
         return pd.DataFrame({name: np.asarray(column) for name, column in data.items()})
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
@@ -137,6 +140,17 @@ def _target(formula: str, left: Any, data: Any) -> Any:
         )
     target = np.asarray(left, dtype=np.float64)
     return target[:, 0] if target.shape[1] == 1 else target
+
+
+def _refuse_dates(formula: str, data: Any) -> None:
+    """A product of a number and a date is none; inside a call of the formula a date may become a number."""
+    plain = set(re.findall(r"\w+", re.sub(r"\([^()]*\)", "", formula)))
+    for name, dtype in data.dtypes.items():
+        if getattr(dtype, "kind", "") in ("M", "m") and str(name) in plain:
+            raise InputError(
+                f"Column {name!r} holds dates or times ({dtype}). Turn it into numbers (days since a date) or "
+                "categories (month, weekday), or leave it out."
+            )
 
 
 def _lost_cells(formula: str, data: Any, error: Exception) -> str:

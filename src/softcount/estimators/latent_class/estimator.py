@@ -209,7 +209,7 @@ class LatentClass(ClassTables, CovariateRows, BaseMixture):
         return chosen
 
     def _priors(self, n_components: int) -> tuple[Any, ...]:
-        gaussian = MomentPrior(smoothing=0.0, floor=0.0, bound_share=float(self.var_smoothing))
+        gaussian = MomentPrior.column_by_column(float(self.var_smoothing))
         return self._table_priors(gaussian, n_components)
 
     def _settled(self, learned: Learned, labels: Any, names: Any) -> Learned:

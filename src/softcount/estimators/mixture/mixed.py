@@ -126,7 +126,7 @@ class Mixture(TableRows, BaseMixture):
         check_number("var_smoothing", self.var_smoothing, 0.0)
 
     def _priors(self, n_components: int) -> tuple[Any, ...]:
-        gaussian = MomentPrior(smoothing=0.0, floor=0.0, bound_share=float(self.var_smoothing))
+        gaussian = MomentPrior.column_by_column(float(self.var_smoothing))
         return self._table_priors(gaussian, n_components)
 
     def _publish(self, learned: Learned) -> None:

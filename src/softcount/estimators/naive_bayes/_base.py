@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -96,8 +97,13 @@ class BaseNaiveBayes(LearnsInTurn, ClassifierMixin, GenerativeEstimator):
         outcome = fit_with_choice(
             model, self._executor(), chunks, plan, is_auto=is_auto, calibrate=self.calibrate, tell=tell
         )
-        warn_about(outcome.learned, type(self).__name__, plan.stopping)
-        return outcome
+        learned = replace(outcome.learned, notes=outcome.learned.notes + self._further_notes(outcome.learned))
+        warn_about(learned, type(self).__name__, plan.stopping)
+        return replace(outcome, learned=learned)
+
+    def _further_notes(self, learned: Learned) -> tuple[str, ...]:
+        """What is worth knowing about a fit of this family."""
+        return ()
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Labels, NDArray[Any]]:
         return read_labels(

@@ -24,6 +24,8 @@ from softcount.inputs.labels import Labels
 
 __all__ = ["GaussianNB"]
 
+MOST_NAMED = 5
+
 
 @documented
 class GaussianNB(BaseNaiveBayes):
@@ -119,7 +121,7 @@ class GaussianNB(BaseNaiveBayes):
 
     def _read_blocks(self, X: Any, *, reset: bool) -> tuple[Block, ...]:
         X = read_numbers(self, X, reset=reset, accept_sparse=False, check_finite=False)
-        seen = range_of(X)
+        seen = range_of(X, self.n_jobs)
         if not (seen.least > -np.inf and seen.greatest < np.inf):
             check_finite(self, X)
         if reset:
@@ -165,6 +167,23 @@ class GaussianNB(BaseNaiveBayes):
 
     def _class_prior(self, n_classes: int) -> FloatArray | None:
         return None if self.priors is None else read_class_prior("priors", self.priors, n_classes, must_sum=True)
+
+    def _further_notes(self, learned: Learned) -> tuple[str, ...]:
+        """Columns whose variances are small beside what the column of the largest adds to them."""
+        moments: Any = learned.fit.counts.parts["0"]
+        weight, floor = moments.weight.sum(axis=1), float(learned.model.priors[0].floor or 0.0)
+        within = moments.scatter.sum(axis=1) / np.where(weight > 0.0, weight, 1.0)
+        drowned = np.flatnonzero((within > 0.0) & (within < floor))
+        if not drowned.size:
+            return ()
+        names = self._feature_names()
+        shown = ", ".join(repr(names[j]) for j in drowned[:MOST_NAMED]) + (", ..." if drowned.size > MOST_NAMED else "")
+        return (
+            f"var_smoothing adds {floor:.3g}, a share of the largest variance of any column, to all variances, and "
+            f"those of {shown} are smaller than that, so what these columns say is lost. Bring the columns to like "
+            "units (scikit-learn's StandardScaler), lower var_smoothing, or use NaiveBayes, where the units of one "
+            "column do not matter to another",
+        )
 
     def _publish(self, learned: Learned) -> None:
         weight = learned.fit.counts.parts[CLASSES].arrays()["weight"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from softcount._errors import InputError
 from softcount.core.counts import Counts
 from softcount.core.learn import Learned
 from softcount.core.mixture import CLASSES
-from softcount.estimators._parameters import documented
+from softcount.estimators._columns import SAYS_NOTHING
+from softcount.estimators._parameters import check_number, documented
 from softcount.estimators.naive_bayes._base import DiscreteNaiveBayes
 from softcount.estimators.rows.table import TableRows
 from softcount.families.categorical import Categorical
@@ -40,7 +42,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
     alpha : float, default=1.0
         Pseudo-count of the discrete families; pseudo-rows at the overall mean for others but the Gaussian.
     var_smoothing : float, default=1e-9
-        Variance floor of Gaussian columns, as a share of the largest variance of any of them.
+        Smallest variance of a Gaussian column in any class, as a share of the column's own variance.
     shared_variance : bool, default=False
         One variance per Gaussian column for all classes.
     fit_prior : bool, default=True
@@ -131,20 +133,34 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_unknown()
+        check_number("var_smoothing", self.var_smoothing, 0)
         if np.ndim(self.alpha) or not self.alpha >= 0.0:
             raise InputError(f"alpha is {self.alpha!r}; use one number of 0 or more.")
 
     # ---- the model
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
-        return self._table_priors(MomentPrior(smoothing=self.var_smoothing), groups.size)
+        return self._table_priors(MomentPrior.column_by_column(float(self.var_smoothing)), groups.size)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **forgetting: Any) -> Any:
-        """Add a batch of rows to what was learned so far; new categories are learned as they come."""
+        """Add a batch of rows to what was learned so far; new categories are learned as they come.
+
+        The first batch decides on the families of columns that ``families`` does not name.
+        """
+        is_first = not hasattr(self, "params_")
         self._is_counting = True
         try:
-            return super().partial_fit(X, y, classes, sample_weight, **forgetting)
+            fitted = super().partial_fit(X, y, classes, sample_weight, **forgetting)
         finally:
             self._is_counting = False
+        empty = [plan.name for plan in self._plan_table.columns if plan.reason == SAYS_NOTHING] if is_first else []
+        if empty:
+            warnings.warn(
+                f"NaiveBayes: {', '.join(map(repr, empty))} had no value in the first batch, and so was taken for "
+                "numbers. Say by families= what it is, or begin with a batch that shows it.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return fitted
 
     def _widened(self, before: Counts) -> Counts:
         """Earlier counts with room for categories first seen in this batch."""

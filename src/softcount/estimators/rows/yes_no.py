@@ -41,7 +41,7 @@ class YesNoRows(GenerativeEstimator):
             return (self._sparse_block(without_duplicates(X)),)
         has_missing = False
         if X.dtype.kind == "f":
-            seen = range_of(X)
+            seen = range_of(X, self.n_jobs)
             if not (seen.least > -np.inf and seen.greatest < np.inf):
                 check_finite(self, X)
             has_missing = seen.has_missing
@@ -51,7 +51,7 @@ class YesNoRows(GenerativeEstimator):
         return (dense_block(X, threshold=threshold, has_missing=has_missing),)
 
     def _sparse_block(self, X: Any) -> SparseBlock:
-        seen, threshold = range_of(X), self.binarize
+        seen, threshold = range_of(X, self.n_jobs), self.binarize
         if not (seen.least > -np.inf and seen.greatest < np.inf):
             check_finite(self, X)
         if threshold is not None and seen.least > threshold and not seen.has_missing:

@@ -69,7 +69,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
     alpha : "auto" or float, default="auto"
         Pseudo-count of words and categories; "auto" decides between 1 and 0.1 by cross-validation.
     var_smoothing : float, default=1e-9
-        Variance floor of numbers, as a share of the largest variance of any of them.
+        Smallest variance of a column of numbers in any class, as a share of the column's own variance.
     missing_marks : sequence of str, optional
         Texts that stand for a missing value; by default the empty text, "?", "NA" and the like.
     fit_prior : bool, default=True
@@ -318,7 +318,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
 
     def _priors(self, n_classes: int, groups: NDArray[Any]) -> tuple[Any, ...]:
         return tuple(
-            MomentPrior(smoothing=self.var_smoothing)
+            MomentPrior.column_by_column(float(self.var_smoothing))
             if family.name == "gaussian"
             else PseudoCounts(np.asarray(self.setting_.alpha))
             for family in self._families()
