@@ -50,7 +50,9 @@ class Machines:
 
 
 def _started(what: str, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, "--host", LOOPBACK, "--no-dashboard"]
+    # Without a dashboard there is still a port for its address.
+    here = ["--host", LOOPBACK, "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
+    command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, *here]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

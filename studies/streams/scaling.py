@@ -135,7 +135,7 @@ def main() -> int:
     found["one thread"], alone = timed_fit(rows, args.iterations, 1)
     sizes = Sizes()
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         sizes.watch(client)

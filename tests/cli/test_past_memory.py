@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import softcount
+from softcount.cli.program import _tell
 from studies.checkpoints.jobs import bits_of
 
 
@@ -138,6 +139,8 @@ def test_what_does_not_go_together_is_refused(command, tmp_path, messages, train
     assert "give that as well" in capsys.readouterr().err
     assert command("train", messages, "--dask", "local") == 2
     assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
+    assert command("predict", trained, messages, "--dask", "local", "--jobs", "2") == 2
+    assert "give one of them" in capsys.readouterr().err
     assert command("predict", trained, messages, "--dask", "local") == 2
     assert "--dask reads Parquet files and folders, and this is csv" in capsys.readouterr().err
     for name in ("cluster", "glm"):
@@ -148,3 +151,8 @@ def test_what_does_not_go_together_is_refused(command, tmp_path, messages, train
     assert command("train", messages, "--checkpoint", "kept", "--no-report", "--quiet") == 0
     assert command("train", messages, "--checkpoint", "kept", "--no-report", "--quiet") != 0
     assert "resume" in capsys.readouterr().err
+
+
+def test_a_lost_cluster_is_told_in_its_own_words(capsys):
+    assert _tell(ConnectionError("The Dask cluster was lost.")) == 1
+    assert capsys.readouterr().err == "Error: The Dask cluster was lost.\n"

@@ -82,6 +82,13 @@ def test_a_cluster_gives_the_bits_of_one_machine_however_its_rows_are_cut(client
     assert_same_bits(DaskExecutor(client).reduce(make_tally(), rows), ThreadExecutor(1).reduce(make_tally(), chunks))
 
 
+def test_rows_of_one_partition_are_spread_over_the_workers(client):
+    rows = on_cluster(client, make_chunks(5003, 8), 1)
+    client.gather(client.map(lambda group: None, rows.groups))
+    held = client.who_has(rows.groups)
+    assert {address for addresses in held.values() for address in addresses} == set(client.nthreads())
+
+
 @pytest.mark.parametrize("n_segments", range(1, 40))
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 def test_merging_groups_of_a_power_of_two_is_part_of_the_one_tree(n_segments, size):

@@ -107,3 +107,14 @@ def test_two_columns_of_one_name_are_named(make):
 def test_an_infinite_cell_is_shown_as_a_number_is_written():
     with pytest.raises(ValueError, match=r"row 1, column 'dose' holds inf\. Correct"):
         NaiveBayes().fit(pd.DataFrame({"dose": [1.0, np.inf, 0.5]}), [0, 1, 0])
+
+
+def test_numbers_that_come_back_as_texts_are_pointed_out():
+    table = pd.DataFrame({"rooms": [1, 2, 1, 2], "kind": ["flat", "house", "flat", "house"]})
+    model = NaiveBayes().fit(table, [0, 1, 0, 1])
+    with pytest.warns(UserWarning, match=r"'rooms' holds values such as '1', .* such as 1, of another type"):
+        model.predict(table.astype({"rooms": str}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(table.assign(rooms=7, kind="castle"))  # unseen, but what they might have been
+        model.predict(table.assign(rooms=None))

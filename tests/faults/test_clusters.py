@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import softcount
-from softcount.core.cluster_loss import gathered
+from softcount.core.cluster_loss import asked, gathered, persistently
 from softcount.core.mixture import MixtureModel
 from studies.checkpoints.machines import Machines
 
@@ -62,7 +62,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_digit(rows, monkeypat
     alone = softcount.BernoulliMixture(3, **SETTINGS).fit(rows)
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
         ) as machines,
         Client(machines, set_as_default=False) as client,
         client.as_current(),
@@ -117,3 +117,21 @@ def test_a_killed_process_that_had_rows_on_a_cluster_is_gone_on_with(rows, tmp_p
 def test_tasks_sent_after_the_scheduler_was_lost_are_not_waited_for():
     with pytest.raises(ConnectionError, match="connecting"):
         gathered(SimpleNamespace(status="connecting"), [])
+
+
+def test_a_question_to_a_scheduler_that_is_gone_is_not_waited_for():
+    from threading import Event
+
+    never, client = Event(), SimpleNamespace(status="running")
+
+    def question():
+        client.status = "connecting"
+        never.wait()
+
+    with pytest.raises(ConnectionError, match=r"cluster was lost .*connecting"):
+        persistently(lambda: asked(client, question), client)
+    client.status = "running"
+    assert asked(client, lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        asked(client, lambda: 1 / 0)
+    never.set()

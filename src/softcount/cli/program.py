@@ -122,6 +122,8 @@ def _tell(error: Exception) -> int:
         message, code = str(error), ExitCode.BAD_DATA
     elif isinstance(error, MemoryError):
         message, code = "There is not enough memory for this.", ExitCode.FAILURE
+    elif isinstance(error, ConnectionError):
+        message, code = str(error), ExitCode.FAILURE
     elif isinstance(error, OSError):
         message, code = f"{error.filename or 'a file'}: {error.strerror or error}.", ExitCode.FAILURE
     else:

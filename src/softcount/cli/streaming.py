@@ -209,12 +209,22 @@ def on_dask(address: str | None) -> Iterator[None]:
         yield
         return
     try:
-        from softcount.core.dask_executor import client_at, current_client
+        from softcount.core.dask_executor import client_at, close_client, current_client
     except ImportError:
         raise UsageError("--dask needs Dask: pip install 'softcount[dask]'.") from None
     try:
         client = current_client() if address == "local" else client_at(address)
+    except TypeError as error:  # what distributed says of a protocol without certificates
+        raise UsageError(
+            f"--dask {address}: Dask's configuration names no certificates for this. Put them into "
+            "~/.config/dask/distributed.yaml under distributed.comm.tls: ca-file, client.cert and client.key "
+            f"({error})."
+        ) from None
     except (OSError, ValueError, TimeoutError) as error:
         raise UsageError(f"--dask {address}: no cluster answers there ({error}).") from None
-    with client.as_current():
-        yield
+    try:
+        with client.as_current():
+            yield
+    finally:
+        if address != "local":  # that one is kept for later fits of this process
+            close_client(client)

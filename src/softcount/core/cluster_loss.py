@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["gathered", "persistently"]
+__all__ = ["asked", "gathered", "persistently", "worker_threads"]
 
 R = TypeVar("R")
 
 #: How often something is tried again when the cluster loses what it needs.
 MOST_ATTEMPTS = 5
 PAUSE_SECONDS = 0.5
+#: How often is looked whether the scheduler is still there while it is asked something.
+LOOK_SECONDS = 0.1
 
 
 def persistently(run: Callable[[], R], client: Any) -> R:
@@ -57,6 +61,48 @@ def gathered(client: Any, futures: Any) -> Any:
     if client.status != "running":
         raise ConnectionError(f"the client is {client.status}")
     return client.gather(futures)
+
+
+def asked(client: Any, question: Callable[[], R]) -> R:
+    """What the scheduler answers; an error soon, and not after Dask's time-out, where the scheduler is gone.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    question : callable
+        Blocks until there is an answer.
+    """
+    answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put((question(), None))
+        except BaseException as error:
+            answers.put((None, error))
+
+    # A thread of its own, which nobody waits for: Dask tries to reach a scheduler that is gone for half a minute.
+    threading.Thread(target=ask, daemon=True).start()
+    while True:
+        try:
+            answer, error = answers.get(timeout=LOOK_SECONDS)
+        except Empty:
+            if client.status != "running":
+                raise ConnectionError(f"the client is {client.status}") from None
+            continue
+        if error is not None:
+            raise error
+        found: R = answer
+        return found
+
+
+def worker_threads(client: Any) -> dict[str, int]:
+    """The threads of every worker, by its address.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+    return persistently(lambda: dict(asked(client, client.nthreads)), client)
 
 
 def _is_passing(error: Exception) -> bool:

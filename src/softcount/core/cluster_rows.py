@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from softcount.core.chunks import SEGMENT_CHUNKS, Chunk, DistantRows
-from softcount.core.cluster_loss import gathered, persistently
+from softcount.core.cluster_loss import gathered, persistently, worker_threads
 from softcount.core.facts import Facts
 from softcount.core.streamed import Piece, cut_pieces
 from softcount.families.blocks import Block, SparseBlock
@@ -121,9 +121,8 @@ def _group_size(n_segments: int, n_groups: int) -> int:
     return size
 
 
-def _most_groups(client: Any) -> int:
+def _most_groups(threads: int) -> int:
     """Groups to make at the most: a few per thread where the threads are no power of two, to even out their loads."""
-    threads: int = max(1, sum(client.nthreads().values()))
     power = 1 << (threads - 1).bit_length()
     return power if power == threads else 4 * power
 
@@ -153,29 +152,36 @@ def lay_out(
     """
     grid: Any = {"rows_per_chunk": rows_per_chunk, "fewest_chunks": fewest_chunks}
     segments = ClusterRows(client, (), layout, facts, **grid).segments
-    n_groups = min(_most_groups(client), len(segments))
+    # The address of every worker, once for every thread.
+    places = [address for address, n_threads in worker_threads(client).items() for _ in range(n_threads)]
+    n_groups = min(_most_groups(max(1, len(places))), len(segments))
     size = _group_size(len(segments), n_groups)
     ends = [0]
     for n_rows in sizes:
         ends.append(ends[-1] + n_rows)
-    groups = []
+    is_spread = len(sizes) < len(places)
+    groups: list[Any] = []
     for first in range(0, len(segments), size):
         members = segments[first : first + size]
         start = members[0].start * rows_per_chunk
         stop = min(members[-1].stop * rows_per_chunk, facts.n_rows)
         taken = [i for i in range(len(sizes)) if ends[i] < stop and ends[i + 1] > start]
         cuts = [(max(start - ends[i], 0), min(stop, ends[i + 1]) - ends[i]) for i in taken]
-        task = client.submit(
-            _make_group,
-            [pieces[i] for i in taken],
-            cuts,
-            members,
-            rows_per_chunk,
-            pure=False,
-            retries=TASK_RETRIES,
-        )
-        groups.append(task)
+        how: dict[str, Any] = {"pure": False, "retries": TASK_RETRIES}
+        parts = [pieces[i] for i in taken]
+        if is_spread:
+            # Fewer pieces than threads: rows are cut where they lie, and go to workers that would have nothing to do.
+            parts = [client.submit(_cut, part, cut, **how) for part, cut in zip(parts, cuts, strict=True)]
+            cuts = [(0, stop - start) for start, stop in cuts]
+            place = places[len(groups) * len(places) // n_groups % len(places)]
+            how = {**how, "workers": [place], "allow_other_workers": True}
+        groups.append(client.submit(_make_group, parts, cuts, members, rows_per_chunk, **how))
     return ClusterRows(client, groups, layout, facts, executor=executor, **grid)
+
+
+def _cut(piece: Piece, cut: tuple[int, int]) -> Piece:
+    """Some rows of a piece."""
+    return piece.rows(*cut)
 
 
 def _make_group(

@@ -14,6 +14,7 @@ This is the one file that imports Dask.
 from __future__ import annotations
 
 import atexit
+import logging
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,13 +26,14 @@ import numpy as np
 from softcount._errors import InputError
 from softcount._optional import need
 from softcount.core.chunks import Chunk
-from softcount.core.cluster_loss import gathered, persistently
+from softcount.core.cluster_loss import asked, gathered, persistently, worker_threads
 from softcount.core.cluster_rows import TASK_RETRIES, ClusterRows, Group, aligned, changed
 from softcount.core.execute import Mergeable, ThreadExecutor, merge_tree, tally_segment
 
 __all__ = [
     "DaskExecutor",
     "client_at",
+    "close_client",
     "current_client",
     "delayed_parts",
     "in_turn",
@@ -100,6 +102,23 @@ def client_at(address: str) -> Any:
 
     make_client: Any = Client
     return make_client(address, set_as_default=False)
+
+
+def close_client(client: Any) -> None:
+    """Close a client; of one that has lost its scheduler nothing more is told than the error of whoever used it.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    if client.status != "running":
+        log.setLevel(logging.CRITICAL)
+    try:
+        client.close()
+    finally:
+        log.setLevel(before)
 
 
 def delayed_parts(task: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -182,7 +201,7 @@ def in_turn(client: Any, task: Callable[..., R], parts: Iterable[tuple[Any, ...]
     described = _packed((task, arguments))
     sent: Any = described
     if len(described) > BROADCAST_BYTES:
-        sent = persistently(lambda: client.scatter(described, broadcast=True, hash=False), client)
+        sent = persistently(lambda: _broadcast(client, described), client)
     begun: deque[tuple[tuple[Any, ...], Any]] = deque()
 
     def begin(part: tuple[Any, ...]) -> Any:
@@ -198,13 +217,18 @@ def in_turn(client: Any, task: Callable[..., R], parts: Iterable[tuple[Any, ...]
 
         return persistently(run, client)
 
-    most = AHEAD * max(1, sum(client.nthreads().values()))
+    most = AHEAD * max(1, sum(worker_threads(client).values()))
     for part in parts:
         begun.append((part, begin(part)))
         if len(begun) >= most:
             yield first()
     while begun:
         yield first()
+
+
+def _broadcast(client: Any, described: bytes) -> Any:
+    """Send something to every worker once."""
+    return asked(client, lambda: client.scatter(described, broadcast=True, hash=False))
 
 
 def _of_part(described: bytes, part: list[Any]) -> bytes:
@@ -306,7 +330,7 @@ class DaskExecutor:
         described = _packed(job)
         sent: Any = described
         if len(groups) > 1 and len(described) > BROADCAST_BYTES:
-            sent = self.client.scatter(described, broadcast=True, hash=False)
+            sent = _broadcast(self.client, described)
         # One message for all tasks: what follows a message of the client's waits for ten milliseconds.
         sends = [sent] * len(groups)
         futures = self.client.map(_count_group, groups, sends, pure=False, retries=TASK_RETRIES)

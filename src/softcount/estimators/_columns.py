@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
+from softcount._types import BoolArray
 from softcount.estimators._tables import check_magnitude
 from softcount.families import FAMILIES
 from softcount.families.blocks import Block, CodesBlock, DenseBlock
@@ -119,6 +120,7 @@ class TablePlan:
                     f"Row {row}, column {column.name!r} holds {column.values[row]!r}, which was not seen in training. "
                     "Use handle_unknown='ignore' to leave such cells out, or 'smooth' to give them a small probability."
                 )
+            _warn_of_other_type(column, unknown, categories)
             if handle_unknown == "smooth":
                 codes[unknown, place] = family.n_values[place]
         return CodesBlock(codes, family.offsets)
@@ -134,6 +136,22 @@ class TablePlan:
             fresh = [v for v in learn_categories(column) if v not in known]
             plans.append(replace(plan, categories=plan.categories + tuple(fresh)))
         return TablePlan(tuple(plans))
+
+
+def _warn_of_other_type(column: Column, unknown: BoolArray, categories: Sequence[Any]) -> None:
+    """Say so where texts came for numbers, or numbers for texts: then no cell is known, and the column says nothing."""
+    if not categories or not np.array_equal(unknown, ~column.missing):
+        return
+    cell = column.values[int(np.flatnonzero(unknown)[0])]
+    if isinstance(cell, str) == isinstance(categories[0], str):
+        return
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    warnings.warn(
+        f"Column {column.name!r} holds values such as {cell!r}, none of which is known: in training there were values "
+        f"such as {categories[0]!r}, of another type. The column says nothing so; convert it.",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _numbers(columns: list[Column], family: ColumnFamily) -> DenseBlock:

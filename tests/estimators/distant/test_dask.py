@@ -140,3 +140,10 @@ def test_what_does_not_go_together_is_refused():
     broken[650, 1] = np.inf
     with pytest.raises(InputError, match=r"In partition 2: .*row 50"):
         sc.GaussianNB().fit(da.from_array(broken, chunks=(300, -1)), z)
+
+
+def test_a_cluster_without_workers_is_told(client, monkeypatch):
+    X, z = numbers(900)
+    monkeypatch.setattr(client, "nthreads", dict)
+    with pytest.warns(UserWarning, match=r"has no workers; GaussianNB waits .* dask worker ADDRESS"):
+        sc.GaussianNB().fit(da.from_array(X, chunks=(300, -1)), z)

@@ -9,7 +9,7 @@ import click
 
 from softcount.cli.console import Console
 from softcount.cli.options import dask_option, data_options, opener
-from softcount.cli.outcomes import DataError, ExitCode
+from softcount.cli.outcomes import DataError, ExitCode, UsageError
 
 __all__ = ["command"]
 
@@ -39,6 +39,8 @@ def command(model: str, data: str, **options: Any) -> int:
     from softcount.cli.models import load_model
     from softcount.cli.streaming import on_dask, worked_out
 
+    if options["dask"] is not None and options["jobs"] is not None:
+        raise UsageError("--jobs counts threads of this process, and --dask lets workers predict; give one of them.")
     console = Console(quiet=options["quiet"])
     output = options["output"]
     kind = output_format(output, options["to"])

@@ -6,6 +6,7 @@ are small; the rows they become stay on the workers.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softcount._errors import InputError
-from softcount.core.cluster_loss import persistently
+from softcount.core.cluster_loss import persistently, worker_threads
 from softcount.core.cluster_rows import ClusterRows, lay_out
 from softcount.core.dask_executor import DaskExecutor, current_client, lazy_rows, made_there, on_partitions
 from softcount.core.facts import Facts
@@ -249,6 +250,13 @@ def survey_partitions(
 ) -> tuple[OnCluster, Any]:
     """A look at all rows where they are, and what makes them rows that a cluster keeps."""
     client = current_client()
+    if not worker_threads(client):
+        warnings.warn(
+            f"The Dask cluster at {client.scheduler.address} has no workers; {type(estimator).__name__} waits until "
+            "there are some. Start them by: dask worker ADDRESS.",
+            UserWarning,
+            stacklevel=2,
+        )
     given = Partitions.of(X, y, weight, None, beside)
     surveys = on_partitions(client, _run, given.parts, _Look(given.columns, look))
     kept = [(part, survey) for part, survey in zip(given.parts, surveys, strict=True) if survey is not None]
