@@ -90,19 +90,18 @@ def random_start(model: MixtureModel, chunks: Chunks, seed: int) -> MixtureParam
 
 def assert_same_fit(found: Fit[MixtureParams], alone: Fit[MixtureParams]) -> None:
     assert (found.n_iter, found.converged, found.interrupted) == (alone.n_iter, alone.converged, alone.interrupted)
-    np.testing.assert_allclose(
-        [step.objective for step in found.history], [step.objective for step in alone.history], rtol=1e-9
+    np.testing.assert_array_equal(
+        [step.objective for step in found.history], [step.objective for step in alone.history], strict=True
     )
-    np.testing.assert_allclose(np.exp(found.params.log_weights), np.exp(alone.params.log_weights), rtol=1e-6)
+    np.testing.assert_array_equal(found.params.log_weights, alone.params.log_weights, strict=True)
     for ours, theirs in zip(found.params.blocks, alone.params.blocks, strict=True):
         for name, array in theirs.items():
-            ours_there, alone_there = (np.exp(a) if name.startswith("log_") else a for a in (ours[name], array))
-            np.testing.assert_allclose(ours_there, alone_there, rtol=1e-6, atol=1e-9)
+            np.testing.assert_array_equal(ours[name], array, strict=True)
     own, of_alone = found.counts.arrays(), alone.counts.arrays()
     assert own.keys() == of_alone.keys()
     for name, array in of_alone.items():
-        np.testing.assert_allclose(own[name], array, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(found.counts.objective, alone.counts.objective, rtol=1e-9)
+        np.testing.assert_array_equal(own[name], array, strict=True)
+    assert found.counts.objective == alone.counts.objective or np.isnan(alone.counts.objective)
 
 
 @pytest.mark.parametrize("case", FAMILIES)
@@ -233,13 +232,13 @@ def test_a_search_finds_the_same_side_by_side(effort: Effort, monkeypatch: pytes
     for found in together:
         assert found.notes == alone.notes
         assert "1 of 12 starts failed" in found.notes[-1]
-        np.testing.assert_allclose(found.objectives, alone.objectives, rtol=1e-9)
+        assert found.objectives == alone.objectives
         assert_same_fit(found.best, alone.best)
     assert together[0].objectives == together[1].objectives
 
 
 def test_a_start_that_fails_on_the_way_takes_none_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, chunks = problem("codes")
+    model, chunks = problem("words")
     sound = [random_start(model, chunks, seed) for seed in range(3)]
     bad = replace(sound[0], log_weights=np.full(N_CLASSES, 7.0))
     solve = MixtureModel.solve

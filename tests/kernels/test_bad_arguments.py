@@ -76,6 +76,7 @@ def test_a_level_out_of_range_is_named(kernels, dtype, code):
         lambda: kernels.codes_scores(codes, offsets, np.zeros((21, 2)), np.zeros((60, 2))),
         lambda: kernels.codes_accumulate(codes, offsets, np.zeros((60, 2)), np.zeros((21, 2))),
         lambda: kernels.codes_class_counts(codes, offsets, np.zeros(60, np.int32), None, np.zeros((21, 2))),
+        lambda: kernels.codes_pass(codes, offsets, np.zeros((21, 2)), np.zeros(2), None, *pass_outputs(21, 2, 1)),
     ):
         with pytest.raises(IndexError, match=rf"codes\[57, 4\] is {code}, expected a level 0 <= code < 3 or missing"):
             call()
@@ -85,6 +86,19 @@ def test_a_level_out_of_range_is_named(kernels, dtype, code):
 def test_offsets_that_make_no_sense_are_refused(kernels, offsets):
     with pytest.raises(ValueError, match="offsets"):
         kernels.codes_scores(np.zeros((1, 2), np.int32), np.array(offsets), np.zeros((3, 1)), np.zeros((1, 1)))
+
+
+def pass_outputs(n_levels, n_columns, n_runs):
+    return np.zeros((n_levels, n_columns)), np.zeros(n_columns), np.zeros(n_runs)
+
+
+@pytest.mark.parametrize(("n_columns", "n_runs"), [(5, 2), (4, 0), (0, 1)])
+def test_runs_of_a_pass_have_equally_many_classes(kernels, n_columns, n_runs):
+    codes, offsets = np.zeros((3, 1), np.int8), np.array([0, 2])
+    with pytest.raises(ValueError, match=f"{n_columns} columns are no whole number of classes for {n_runs} runs"):
+        kernels.codes_pass(
+            codes, offsets, np.zeros((2, n_columns)), np.zeros(n_columns), None, *pass_outputs(2, n_columns, n_runs)
+        )
 
 
 def class_calls(kernels, class_codes, weight):

@@ -1,6 +1,7 @@
 """Categorical kernels equal the specification."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,3 +71,77 @@ def test_codes_in_columns_one_after_the_other_are_read_as_well(kernels):
     counts = np.zeros((4, 1))
     kernels.codes_accumulate(codes, np.array([0, 2, 4]), np.ones((3, 1)), counts)
     assert counts.ravel().tolist() == [1.0, 1.0, 1.0, 2.0]
+
+
+# ---- a whole pass
+def one_pass(kernels, codes, offsets, table, log_weights, *, weight=None, n_runs=1):
+    """Counts, class weights and log-likelihoods of a pass."""
+    found = np.zeros(table.shape), np.zeros(table.shape[1]), np.zeros(n_runs)
+    kernels.codes_pass(codes, offsets, table, log_weights, weight, *found)
+    return found
+
+
+def log_weights_for(case, n_runs=1):
+    return np.log(case.rng.dirichlet(np.ones(case.n_classes), n_runs)).ravel()
+
+
+@given(case=cases(max_rows=70), dtype=CODE_TYPES)
+def test_a_pass_counts_what_its_three_steps_count(kernels, case, dtype):
+    codes, offsets, X = draw_codes(case, dtype)
+    table, log_weights, weight = -np.abs(case.table(int(offsets[-1]))), log_weights_for(case), case.weight()
+    scores, _ = specification.scores(X, table, np.tile(log_weights, (case.n_rows, 1)))
+    resp, _, log_likelihood = specification.normalize_rows(scores, weight, log_weights)
+    expected, _ = specification.accumulate(X, resp, np.zeros(table.shape))
+    counts, class_weight, found = one_pass(kernels, codes, offsets, table, log_weights, weight=weight)
+    np.testing.assert_allclose(counts, expected, rtol=1e-12, atol=1e-100)
+    np.testing.assert_allclose(class_weight, resp.sum(axis=0), rtol=1e-12, atol=1e-100)
+    np.testing.assert_allclose(found[0], log_likelihood, rtol=1e-12, atol=1e-12)
+
+
+@given(case=cases(max_rows=70), n_runs=st.integers(2, 5))
+def test_each_run_of_a_pass_gets_the_bits_that_it_gets_alone(kernels, case, n_runs):
+    codes, offsets, _ = draw_codes(case, "int8")
+    tables = [-np.abs(case.table(int(offsets[-1]))) for _ in range(n_runs)]
+    log_weights, weight = log_weights_for(case, n_runs).reshape(n_runs, -1), case.weight()
+    wide = one_pass(kernels, codes, offsets, np.hstack(tables), log_weights.ravel(), weight=weight, n_runs=n_runs)
+    for run in range(n_runs):
+        own = slice(run * case.n_classes, (run + 1) * case.n_classes)
+        counts, class_weight, found = one_pass(kernels, codes, offsets, tables[run], log_weights[run], weight=weight)
+        np.testing.assert_array_equal(wide[0][:, own], counts)
+        np.testing.assert_array_equal(wide[1][own], class_weight)
+        assert wide[2][run] == found[0]
+
+
+@pytest.mark.parametrize("n_columns", [12, 700])
+def test_rows_that_are_found_a_part_at_a_time_are_counted_once(kernels, n_columns):
+    rng = np.random.default_rng(0)
+    n_rows, n_runs, n_classes = 5000 if n_columns == 12 else 50, 3, 2
+    codes, offsets = rng.integers(0, 3, (n_rows, n_columns)).astype(np.int8), np.arange(n_columns + 1) * 3
+    shares = 1.0 + 1e-3 * rng.random((n_columns, 3, n_runs * n_classes))
+    table = np.log(shares / shares.sum(axis=1, keepdims=True)).reshape(3 * n_columns, -1)
+    counts, class_weight, found = one_pass(kernels, codes, offsets, table, np.full(6, -np.log(2.0)), n_runs=n_runs)
+    np.testing.assert_allclose(counts.reshape(n_columns, 3, n_runs, n_classes).sum(axis=(1, 3)), n_rows, rtol=1e-12)
+    np.testing.assert_allclose(class_weight.reshape(n_runs, n_classes).sum(axis=1), n_rows, rtol=1e-12)
+    np.testing.assert_allclose(found, -n_rows * n_columns * np.log(3.0), rtol=1e-3)
+
+
+def test_rows_whose_probability_would_underflow_are_counted_all_the_same(kernels):
+    codes, offsets = np.zeros((20, 40), np.int8), np.arange(41)
+    table = np.column_stack([np.full(40, -30.0), np.full(40, -30.0), np.full(40, -30.5)])
+    counts, class_weight, found = one_pass(kernels, codes, offsets, table, np.log([0.25, 0.25, 0.5]))
+    share = np.array([0.25, 0.25, 0.5 * np.exp(-20.0)]) / (0.5 + 0.5 * np.exp(-20.0))
+    np.testing.assert_allclose(class_weight, 20.0 * share, rtol=1e-11)
+    np.testing.assert_allclose(counts, np.tile(20.0 * share, (40, 1)), rtol=1e-11)
+    np.testing.assert_allclose(found, 20.0 * (-1200.0 + np.log(0.5 + 0.5 * np.exp(-20.0))), rtol=1e-13)
+
+
+def test_an_impossible_row_goes_to_the_classes_as_they_are(kernels):
+    codes, offsets = np.array([[0], [1]], np.int8), np.array([0, 2])
+    table = np.array([[0.0, 0.0], [-np.inf, -np.inf]])
+    log_weights = np.log([0.25, 0.75])
+    counts, class_weight, found = one_pass(kernels, codes, offsets, table, log_weights, weight=np.array([1.0, 2.0]))
+    np.testing.assert_allclose(counts, [[0.25, 0.75], [0.5, 1.5]], rtol=1e-15)
+    np.testing.assert_allclose(class_weight, [0.75, 2.25], rtol=1e-15)
+    assert found[0] == -np.inf
+    found = one_pass(kernels, codes, offsets, table, log_weights, weight=np.array([1.0, 0.0]))[2]
+    assert abs(found[0]) < 1e-15

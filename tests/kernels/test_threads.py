@@ -45,6 +45,11 @@ def work(kernels):
         adding(kernels.csr_class_counts, (k, d), leading=(*chunk, classes, None)),
         adding(kernels.codes_scores, (n, k), leading=(codes, offsets, rng.normal(size=(4 * d, k)))),
         adding(kernels.codes_accumulate, (4 * d, k), leading=(codes, offsets, resp)),
+        adding(
+            kernels.codes_pass,
+            *((4 * d, 2 * k), (2 * k,), (2,)),
+            leading=(codes, offsets, -rng.exponential(size=(4 * d, 2 * k)), np.full(2 * k, -np.log(k)), None),
+        ),
         adding(kernels.dense_scores, (n, k), leading=(counts, table)),
         adding(kernels.dense_accumulate, (d, k), leading=(counts, resp)),
         adding(kernels.dense_class_counts, (d, k), leading=(counts, classes, None)),
@@ -67,7 +72,7 @@ def test_four_threads_give_the_bits_of_one(kernels):
             assert together == alone * 2
 
 
-@pytest.mark.parametrize("call", range(16))
+@pytest.mark.parametrize("call", range(17))
 def test_repeating_a_call_repeats_its_bits(kernels, call):
     function = work(kernels)[call]
     assert [out.tobytes() for out in function()] == [out.tobytes() for out in function()]

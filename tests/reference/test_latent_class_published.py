@@ -30,8 +30,10 @@ def test_small_tables_come_out_to_the_printed_digits(row, seed):
     assert model.n_parameters_ == n_parameters
     criteria = model.criteria()
     assert_allclose([criteria["aic"], criteria["bic"]], [aic, bic], atol=6e-5)
-    # The fourth class holds 11 rows, about which the likelihood says little: X2 settles slower than the likelihood.
-    assert_allclose([model.goodness_.g2, model.goodness_.x2], [g2, x2], atol=5e-4)
+    assert_allclose(model.goodness_.g2, g2, atol=1e-4)
+    # The fourth class holds 11 rows, about which the likelihood says little: where EM stops by default, X2 may be
+    # 0.0006 away from where it is with tol=1e-12, which is what is printed.
+    assert_allclose(model.goodness_.x2, x2, atol=1e-3)
     assert_allclose(model.class_sizes_, sizes, atol=6e-4)
     assert model.n_best_starts_ >= 2
     assert model.converged_

@@ -43,7 +43,7 @@ GIVEN = "given"
 MOST_ROWS_ANSWERED = 5000
 #: Labeled rows are copied together where they are at most this share of all rows.
 COPIED_SHARE = 0.25
-ROWS_AT_ONCE = 8192
+ROWS_AT_ONCE = 1024
 
 Tell = Callable[[str], None]
 
@@ -110,7 +110,10 @@ class Candidates:
         labeled = np.flatnonzero((rows.labels.codes >= 0) & usable_rows(rows))
         told, place = _told(rows, labeled)
         bare = Chunks(without_evidence(told.blocks), told.labels, told.weight, rows_per_chunk=told.rows_per_chunk)
-        lengths = row_lengths(plain, tuple(take_rows(block, labeled) for block in rows.blocks))
+        # A few rows at a time: they are copied for it.
+        few = [labeled[start : start + ROWS_AT_ONCE] for start in range(0, max(labeled.size, 1), ROWS_AT_ONCE)]
+        parts = [row_lengths(plain, tuple(take_rows(block, part) for block in rows.blocks)) for part in few]
+        lengths = np.concatenate(parts)
         return cls(plain, informed, executor, rows, bare, told, labeled, place, lengths, plan)
 
     # ---- what there is
@@ -207,9 +210,10 @@ class Candidates:
 
     def cooling_without_labels(self, full: Learned) -> float:
         """A stand-in where no label can be held out: agree with the marginals' answers on unlabeled rows."""
-        marginals = self.fit(MARGINALS, self.plan)
+        marginals = self.fit(MARGINALS, self.plan).fit.params
         blocks, weight = self._some_unlabeled()
-        answers = self.log_posterior(marginals.fit.params, blocks).argmax(axis=1).astype(np.int32)
+        answers = self.log_posterior(marginals, blocks).argmax(axis=1).astype(np.int32)
+        del marginals
         scores = self.log_posterior(full.fit.params, blocks)
         return fit_cooling(scores, row_lengths(self.plain, blocks), answers, weight)
 

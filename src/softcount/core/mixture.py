@@ -11,7 +11,7 @@ classes, a set of candidates forbids all classes but those, a row of prior proba
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from softcount.core.chunks import Chunk, Rows
 from softcount.core.counts import Counts
 from softcount.core.execute import Executor
 from softcount.core.membership import Membership, covariates
+from softcount.core.one_pass import counted_at_once
 from softcount.core.parameters import MixtureParams
 from softcount.core.scratch import row_room
 from softcount.families._base import Params
@@ -125,8 +126,11 @@ class MixtureModel:
         return params if self.table_bytes < BARE_BYTES else replace(params, scorers=())
 
     # ---- one pass over some rows
-    def tally(self, params: MixtureParams, chunks: Sequence[Chunk]) -> Counts:
+    def tally(self, params: MixtureParams, chunks: Iterable[Chunk]) -> Counts:
         """Expected counts of the rows under ``params``, and their log-likelihood."""
+        at_once, chunks = counted_at_once(self.families, params, chunks)
+        if at_once is not None:
+            return self._counts(at_once.class_weight, [at_once.statistics], float(at_once.log_likelihood[0]))
         n = self.n_components
         collected = None
         class_weight = np.zeros(n)
@@ -180,9 +184,8 @@ class MixtureModel:
         return self._counts(class_weight, [t.statistics() for t in collected], 0.0)
 
     def _counts(self, class_weight: FloatArray, statistics: list[Statistics], objective: float) -> Counts:
-        parts: dict[str, Statistics] = {CLASSES: Sums({"weight": class_weight})}
-        parts.update({str(b): s for b, s in enumerate(statistics)})
-        return Counts(parts, objective)
+        parts: dict[str, Statistics] = {str(b): s for b, s in enumerate(statistics)}
+        return Counts({CLASSES: Sums({"weight": class_weight})} | parts, objective)
 
     # ---- scores and responsibilities of one chunk
     def log_joint(

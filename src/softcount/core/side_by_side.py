@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class SideBySide(MixtureModel):
     left_out_of: LeftOut = field(default_factory=lambda: LeftOut.of(()), compare=False, repr=False)
 
     @classmethod
-    def of(cls, model: MixtureModel, n_runs: int, left_out_of: LeftOut) -> SideBySide:
+    def of(cls, model: MixtureModel, n_runs: int, left_out_of: LeftOut) -> Self:
         """So many runs of ``model``."""
         classes = np.tile(np.arange(model.n_classes), n_runs)
         return cls(

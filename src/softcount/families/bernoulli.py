@@ -128,11 +128,12 @@ class Bernoulli(LinearFamily):
         other = prior.alpha if prior.other is None else prior.other
         log_prob, log_not = statistics["sum"] + prior.alpha, np.negative(statistics["sum"])
         plus_row(log_not, statistics["weight"])
-        clipped = log_not.min(initial=0.0) < 0.0
-        log_not = np.maximum(log_not, 0.0, out=log_not) if clipped else log_not
+        below = log_not < 0.0 if log_not.min(initial=0.0) < 0.0 else None
+        log_not = log_not if below is None else np.maximum(log_not, 0.0, out=log_not)
         log_not += other
+        total = statistics["weight"] + prior.alpha + other
         # Summed anew only where the two differ: the weight often is one number for all columns of a class.
-        total = log_prob + log_not if clipped else statistics["weight"] + prior.alpha + other
+        total = total if below is None else np.where(below, log_prob + log_not, total)
         with np.errstate(divide="ignore", invalid="ignore"):
             less = -np.log(total)
             for table in (log_prob, log_not):

@@ -176,10 +176,14 @@ class Categorical(ColumnFamily):
         smoothed = statistics["count"] + prior.alpha
         seen = smoothed.copy()
         seen[self.unseen_rows] = 0.0
-        total = self.column_sums(seen)
-        sizes = np.repeat(np.asarray(self.n_values, dtype=np.float64), np.diff(self.offsets))[:, None]
+        total, of_column = self._per_column(seen), np.diff(self.offsets)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.where(total > 0.0, np.log(smoothed) - np.log(total), -np.log(np.maximum(sizes, 1.0)))
+            log_prob = np.log(smoothed)
+            log_prob -= np.repeat(np.log(total), of_column, axis=0)
+        if not (total > 0.0).all():
+            equal = -np.log(np.maximum(np.asarray(self.n_values, dtype=np.float64), 1.0))[:, None]
+            seen_at_all, equal = (np.repeat(each, of_column, axis=0) for each in (total > 0.0, equal))
+            log_prob = np.where(seen_at_all, log_prob, equal)
         return {"log_prob": log_prob}
 
     def anchored(self, prior: PseudoCounts, pooled: Any) -> PseudoCounts:

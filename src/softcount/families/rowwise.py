@@ -35,7 +35,7 @@ def fill_rows(table: FloatArray, row: FloatArray) -> None:
     if n_columns >= LONG or whole == 0 or not table.flags.c_contiguous:
         table[:] = row
         return
-    table[:whole].reshape(-1, TOGETHER * n_columns)[:] = np.tile(row, TOGETHER)
+    table[:whole].reshape(-1, TOGETHER * n_columns)[:] = _repeated(row)
     table[whole:] = row
 
 
@@ -55,8 +55,15 @@ def add_to_rows(table: FloatArray, row: FloatArray) -> None:
         table += row
         return
     long = table[:whole].reshape(-1, TOGETHER * n_columns)
-    long += np.tile(row, TOGETHER)
+    long += _repeated(row)
     table[whole:] += row
+
+
+def _repeated(row: FloatArray) -> FloatArray:
+    """What ``np.tile`` gives, which takes as long as a few hundred rows."""
+    together = np.empty((TOGETHER, row.shape[0]))
+    together[:] = row
+    return together.ravel()
 
 
 def plus_row(table: FloatArray, more: FloatArray) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "backend",
     "codes_accumulate",
     "codes_class_counts",
+    "codes_pass",
     "codes_scores",
     "csr_accumulate",
     "csr_accumulate_words",
@@ -81,6 +82,7 @@ if _backend_name == "native":
     from softcount.kernels.native import (
         codes_accumulate,
         codes_class_counts,
+        codes_pass,
         codes_scores,
         csr_accumulate,
         csr_accumulate_words,
@@ -105,6 +107,7 @@ else:
     from softcount.kernels.fallback import (
         codes_accumulate,
         codes_class_counts,
+        codes_pass,
         codes_scores,
         csr_accumulate,
         csr_accumulate_words,

@@ -49,6 +49,17 @@ def codes_class_counts(
     out: FloatArray,
     /,
 ) -> None: ...
+def codes_pass(
+    codes: NumberArray,
+    offsets: NumberArray,
+    table: FloatArray,
+    log_weights: FloatArray,
+    row_weight: FloatArray | None,
+    counts: FloatArray,
+    class_weight: FloatArray,
+    log_likelihood: FloatArray,
+    /,
+) -> None: ...
 def dense_scores(X: NumberArray, table: FloatArray, out: FloatArray, /) -> None: ...
 def dense_accumulate(X: NumberArray, resp: FloatArray, out: FloatArray, /) -> None: ...
 def dense_class_counts(

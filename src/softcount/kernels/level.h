@@ -54,6 +54,15 @@ struct range {
     int has_missing;
 };
 
+/* A pass of EM over categorical rows, in one or several runs. Tables are those of all runs beside one another: run r has the columns r * n_classes … of each row. */
+struct codes_pass {
+    const struct dense *codes;
+    const int64_t *offsets;
+    const double *table, *log_weights, *row_weight;
+    ptrdiff_t n_runs, n_classes;
+    double *counts, *class_weight, *log_likelihood;
+};
+
 struct level {
     const char *name;
 
@@ -73,6 +82,7 @@ struct level {
                                   ptrdiff_t n_classes, double *out);
     ptrdiff_t (*codes_class_counts)(const struct dense *codes, const int64_t *offsets, const int32_t *class_codes,
                                     const double *weight, ptrdiff_t n_classes, double *out);
+    ptrdiff_t (*codes_pass)(const struct codes_pass *pass);
 
     ptrdiff_t (*dense_scores)(const struct dense *x, const double *table, ptrdiff_t n_classes, double *out);
     ptrdiff_t (*dense_accumulate)(const struct dense *x, const double *resp, ptrdiff_t n_classes, double *out);

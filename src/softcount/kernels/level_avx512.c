@@ -1,5 +1,5 @@
-/* Vectors of 64 bytes, for the kernels that compute most: densities of Gaussian rows, their moments, and the softmax.
- * They fill any vector, however few classes there are. The others, which have classes in their lanes and wait for
+/* Vectors of 64 bytes, for the kernels that compute most: densities of Gaussian rows, their moments, the
+ * softmax, and whole passes over categories. The others, which have classes in their lanes and wait for
  * memory, are those of AVX2. setup.py compiles this file with AVX-512;
  * module.c uses it only where the processor has it. */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && (defined(__GNUC__) || defined(__clang__))
@@ -9,6 +9,7 @@
 #include "loops_gaussian.h"
 #include "loops_gaussian_full.h"
 #include "loops_normalize.h"
+#include "loops_pass.h"
 #include "loops_range.h"
 
 extern const struct level softcount_avx2;
@@ -24,5 +25,6 @@ void softcount_fill_avx512(void) {
     softcount_avx512.full_scores = full_scores;
     softcount_avx512.full_moments = full_moments;
     softcount_avx512.normalize_rows = normalize_rows;
+    softcount_avx512.codes_pass = codes_pass;
 }
 #endif

@@ -8,6 +8,7 @@
 #include "loops_gaussian_full.h"
 #include "loops_logistic.h"
 #include "loops_normalize.h"
+#include "loops_pass.h"
 #include "loops_range.h"
 #include "loops_words.h"
 
@@ -18,6 +19,7 @@
         .words_check = words_check, .words_accumulate = words_accumulate,                               \
         .codes_scores = codes_scores,                                                                   \
         .codes_accumulate = codes_accumulate, .codes_class_counts = codes_class_counts,                 \
+        .codes_pass = codes_pass,                                                                       \
         .dense_scores = dense_scores, .dense_accumulate = dense_accumulate,                             \
         .dense_class_counts = dense_class_counts, .gaussian_scores = gaussian_scores,                   \
         .gaussian_moments = gaussian_moments, .gaussian_class_moments = gaussian_class_moments,         \

@@ -41,7 +41,7 @@ INLINE vec tile_residuals(struct labeled_tile *tile, ptrdiff_t n_rows) {
         vec margin = sign * load(tile->value + i);
         vec small = exp_of_nonpositive(choose(MASK(margin > zero), zero - margin, margin));
         vec whole = one + small;
-        vec log_whole = log_of_at_least_one(whole) + (small - (whole - one)) / whole;
+        vec log_whole = log_of_normal(whole) + (small - (whole - one)) / whole;
         vec less = small / whole;
         total += weight * (choose(MASK(margin < zero), margin, zero) - log_whole);
         store(tile->value + i, weight * sign * choose(MASK(margin >= zero), less, one - less));

@@ -44,7 +44,7 @@ INLINE vec softmax_lanes(double *cell, ptrdiff_t stride, ptrdiff_t n_classes, ve
     sum = choose(impossible, splat(1.0), sum);
     vec scale = weight / sum;
     for (ptrdiff_t k = 0; k < n_classes; k++) store(cell + k * stride, load(cell + k * stride) * scale);
-    return top + log_of_at_least_one(sum);
+    return top + log_of_normal(sum);
 }
 
 /* Few classes: a panel of rows is turned so that the rows lie in the lanes, and turned back. */

@@ -77,6 +77,7 @@ static PyMethodDef functions[] = {
     FAST("codes_scores", wrap_codes_scores),
     FAST("codes_accumulate", wrap_codes_accumulate),
     FAST("codes_class_counts", wrap_codes_class_counts),
+    FAST("codes_pass", wrap_codes_pass),
     FAST("dense_scores", wrap_dense_scores),
     FAST("dense_accumulate", wrap_dense_accumulate),
     FAST("dense_class_counts", wrap_dense_class_counts),

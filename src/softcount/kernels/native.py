@@ -14,6 +14,7 @@ from softcount.kernels.word_index import WordIndex
 __all__ = [
     "codes_accumulate",
     "codes_class_counts",
+    "codes_pass",
     "codes_scores",
     "csr_accumulate",
     "csr_accumulate_words",
@@ -114,6 +115,22 @@ def codes_class_counts(
 ) -> None:
     """Add each row's weight to the levels of its cells, in the column of its class; see the fallback."""
     _native.codes_class_counts(_row_by_row(codes), offsets, class_codes, weight, out)
+
+
+def codes_pass(
+    codes: NumberArray,
+    offsets: NumberArray,
+    table: FloatArray,
+    log_weights: FloatArray,
+    row_weight: FloatArray | None,
+    counts: FloatArray,
+    class_weight: FloatArray,
+    log_likelihood: FloatArray,
+) -> None:
+    """One pass of EM over rows without labels, for one or several runs; see the fallback."""
+    _native.codes_pass(
+        _row_by_row(codes), offsets, table, log_weights, row_weight, counts, class_weight, log_likelihood
+    )
 
 
 def dense_scores(X: NumberArray, table: FloatArray, out: FloatArray) -> None:

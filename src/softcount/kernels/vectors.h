@@ -161,16 +161,18 @@ INLINE vec exp_of_nonpositive(vec x) {
     return ((series * (r * r) + r) + splat(1.0)) * power * splat(0x1p-64);
 }
 
-/* log(x) for finite x >= 1, or NaN: error below 2 ulp.
+/* log(x) for finite x >= 1, or any normal number above zero: error below 2 ulp for x >= 1, and for those below it
+ * where the logarithm is not near zero. NaN stays NaN.
  *
  *     log(x) = k ln 2 + log(m),   m in [sqrt(1/2), sqrt(2)),   log(m) = 2 artanh(s),   s = (m - 1) / (m + 1)
  *
  * with artanh(s) = s + s^3/3 + s^5/5 + …, whose remainder after s^21 is below 2^-55 because |s| < 0.172. */
-INLINE vec log_of_at_least_one(vec x) {
-    const uint64_t sqrt_half = 0x3fe6a09e667f3bcdu, two_to_52 = 0x4330000000000000u;
-    bits exponent = (as_bits(x) - sqrt_half) >> 52;
-    vec m = as_vec(as_bits(x) - (exponent << 52));
-    vec k = as_vec(exponent | two_to_52) - splat(0x1p52);
+INLINE vec log_of_normal(vec x) {
+    const uint64_t sqrt_half = 0x3fe6a09e667f3bcdu, two_to_52 = 0x4330000000000000u, bias = 1024;
+    /* The bias keeps the exponents of numbers below one from wrapping around. */
+    bits biased = (as_bits(x) - sqrt_half + (bias << 52)) >> 52;
+    vec m = as_vec(as_bits(x) - ((biased - bias) << 52));
+    vec k = as_vec(biased | two_to_52) - splat(0x1p52 + 1024.0);
     vec s = (m - splat(1.0)) / (m + splat(1.0));
     vec z = s * s;
     vec series = splat(2.0 / 21.0);

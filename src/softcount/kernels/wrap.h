@@ -15,6 +15,7 @@ WRAPPER(wrap_words_accumulate);
 WRAPPER(wrap_codes_scores);
 WRAPPER(wrap_codes_accumulate);
 WRAPPER(wrap_codes_class_counts);
+WRAPPER(wrap_codes_pass);
 WRAPPER(wrap_dense_scores);
 WRAPPER(wrap_dense_accumulate);
 WRAPPER(wrap_dense_class_counts);

@@ -106,6 +106,39 @@ WRAPPER(wrap_codes_class_counts) {
     return call_end(&call);
 }
 
+WRAPPER(wrap_codes_pass) {
+    struct call call;
+    struct dense codes;
+    Py_ssize_t n_levels = 0, answer = ALL_VALID;
+    (void)module;
+    if (!call_begin(&call, "codes_pass", args, n_args, 8)) return NULL;
+    const int64_t *offset = take_codes(&call, &codes, &n_levels);
+    struct array *table = take(&call, "table", F64, 2, READ), *weights = take(&call, "log_weights", F64, 1, READ);
+    struct array *row_weight = take(&call, "row_weight", F64, 1, READ_OPTIONAL);
+    struct array *counts = take(&call, "counts", F64, 2, WRITE), *class_weight = take(&call, "class_weight", F64, 1, WRITE);
+    struct array *likelihood = take(&call, "log_likelihood", F64, 1, WRITE);
+    Py_ssize_t n_columns = weights->shape[0], n_runs = likelihood->shape[0];
+    expect(&call, table, 0, n_levels);
+    expect(&call, table, 1, n_columns);
+    expect(&call, row_weight, 0, codes.n_rows);
+    expect(&call, counts, 0, n_levels);
+    expect(&call, counts, 1, n_columns);
+    expect(&call, class_weight, 0, n_columns);
+    if (n_runs == 0 || n_columns == 0 || n_columns % n_runs != 0)
+        fail(&call, PyExc_ValueError, "codes_pass: %zd columns are no whole number of classes for %zd runs.", n_columns,
+             n_runs);
+    else if ((double)(n_levels + 1) * (double)(n_columns / n_runs + 8) * 8.0 > (double)UINT32_MAX)
+        fail(&call, PyExc_ValueError, "codes_pass: a table of %zd levels and %zd classes is too large.", n_levels,
+             n_columns / n_runs);
+    if (!call.failed) {
+        struct codes_pass pass = {&codes, offset, table->data, weights->data, row_weight->data, n_runs,
+                                  n_columns / n_runs, counts->data, class_weight->data, likelihood->data};
+        WITHOUT_GIL(answer = softcount_level->codes_pass(&pass))
+    }
+    expect_done(&call, answer, &codes, offset);
+    return call_end(&call);
+}
+
 WRAPPER(wrap_dense_scores) {
     struct call call;
     Py_ssize_t answer = ALL_VALID;

@@ -155,3 +155,10 @@ def test_a_link_object_is_taken_as_it_is():
     link = Power(0.25)
     assert resolve_link(link) is link
     assert link.name == "power(0.25)"
+
+
+@pytest.mark.parametrize(
+    ("exponent", "inside", "beyond"), [(0.25, 1e70, 1e80), (-0.25, 1e-70, 1e-80), (4.0, 1e300, np.inf)]
+)
+def test_a_power_link_contains_predictors_whose_means_are_numbers(exponent, inside, beyond):
+    assert Power(exponent).contains(np.array([inside, beyond, 0.0, -1.0])).tolist() == [True, False, False, False]

@@ -1,6 +1,6 @@
 """The kernels in NumPy and SciPy: what the compiled ones must equal, and what serves without a compiler."""
 
-from softcount.kernels.fallback.codes import codes_accumulate, codes_class_counts, codes_scores
+from softcount.kernels.fallback.codes import codes_accumulate, codes_class_counts, codes_pass, codes_scores
 from softcount.kernels.fallback.csr import (
     csr_accumulate,
     csr_accumulate_words,
@@ -19,6 +19,7 @@ from softcount.kernels.fallback.range import number_range
 __all__ = [
     "codes_accumulate",
     "codes_class_counts",
+    "codes_pass",
     "codes_scores",
     "csr_accumulate",
     "csr_accumulate_words",

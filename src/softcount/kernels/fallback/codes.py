@@ -3,8 +3,9 @@
 import numpy as np
 
 from softcount.kernels.arrays import ClassCodes, FloatArray, NumberArray
-from softcount.kernels.fallback.checks import check_shape, membership
+from softcount.kernels.fallback.checks import check_output, check_shape, membership
 from softcount.kernels.fallback.csr import csr_accumulate, csr_scores
+from softcount.kernels.fallback.normalize import normalize_rows
 
 
 def codes_scores(codes: NumberArray, offsets: NumberArray, table: FloatArray, out: FloatArray) -> None:
@@ -72,6 +73,61 @@ def codes_class_counts(
     indptr, indices = _one_hot(codes, offsets)
     check_shape("out", out, (int(offsets[-1]), out.shape[-1]))
     csr_accumulate(indptr, indices, None, membership(class_codes, weight, codes.shape[0], out.shape[1]), out)
+
+
+def codes_pass(
+    codes: NumberArray,
+    offsets: NumberArray,
+    table: FloatArray,
+    log_weights: FloatArray,
+    row_weight: FloatArray | None,
+    counts: FloatArray,
+    class_weight: FloatArray,
+    log_likelihood: FloatArray,
+) -> None:
+    r"""One pass of EM over rows without labels, for one or several runs: scores, responsibilities, expected counts.
+
+    .. math:: s_{ik} = \log\pi_k + \sum_{j : \text{present}} t_{o_j + c_{ij},\, k}, \qquad
+        r_{ik} = w_i\, e^{s_{ik} - z_i}, \qquad z_i = \log \sum_k e^{s_{ik}}
+
+    Each run gets the bits that it gets alone. What the tables of all runs have in their last axis are the classes of
+    the first run, of the second, and so on.
+
+    Parameters
+    ----------
+    codes, offsets
+        The cells, as in :func:`codes_scores`.
+    table : ndarray of float64, shape (offsets[-1], n_runs * n_classes)
+        Log-probabilities; may hold ``-inf``.
+    log_weights : ndarray of float64, shape (n_runs * n_classes,)
+        Log-probabilities of the classes; a row that is impossible under every class is given to the classes as these
+        are.
+    row_weight : ndarray of float64, shape (n_rows,), or None
+        Weight of each row; None means 1.
+    counts : ndarray of float64, shape (offsets[-1], n_runs * n_classes)
+        Responsibilities of the rows by level, added to in place.
+    class_weight : ndarray of float64, shape (n_runs * n_classes,)
+        Responsibilities of all rows, added to in place.
+    log_likelihood : ndarray of float64, shape (n_runs,)
+        The rows' :math:`\sum_i w_i z_i` in each run, added to in place.
+    """
+    indptr, indices = _one_hot(codes, offsets)
+    n_runs, n_columns = log_likelihood.shape[0], log_weights.shape[0]
+    if n_runs == 0 or n_columns == 0 or n_columns % n_runs:
+        raise ValueError(f"codes_pass: {n_columns} columns are no whole number of classes for {n_runs} runs.")
+    check_shape("table", table, (int(offsets[-1]), n_columns))
+    check_output("counts", counts, (int(offsets[-1]), n_columns))
+    check_output("class_weight", class_weight, (n_columns,))
+    n_classes = n_columns // n_runs
+    for run in range(n_runs):
+        own = slice(run * n_classes, (run + 1) * n_classes)
+        scores, counted = np.zeros((codes.shape[0], n_classes)), np.zeros((counts.shape[0], n_classes))
+        csr_scores(indptr, indices, None, np.ascontiguousarray(table[:, own]), scores)
+        scores += log_weights[own]
+        log_likelihood[run] += normalize_rows(scores, row_weight, log_weights[own], None)
+        csr_accumulate(indptr, indices, None, scores, counted)
+        counts[:, own] += counted
+        class_weight[own] += scores.sum(axis=0)
 
 
 def _one_hot(codes: NumberArray, offsets: NumberArray) -> tuple[NumberArray, NumberArray]:
