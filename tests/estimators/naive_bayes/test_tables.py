@@ -209,3 +209,11 @@ def test_columns_that_a_floor_of_another_columns_units_drowns_are_named() -> Non
     assert len(model.notes_) == 1
     assert not GaussianNB(var_smoothing=1e-14).fit(table, y).notes_
     assert not GaussianNB().fit(table.assign(income=1.0), y).notes_
+
+
+def test_a_class_whose_few_rows_all_say_zero_is_not_certain_of_every_zero() -> None:
+    gain = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5000.0, 0.0]
+    age = [21.0, 31.0, 39.0, 49.0, 36.0, 46.0, 54.0, 64.0]
+    model = NaiveBayes(families="gaussian").fit(np.column_stack([gain, age]), ["low"] * 4 + ["high"] * 4)
+    assert model.predict([[0.0, 30.0], [0.0, 80.0]]).tolist() == ["low", "high"]
+    assert TableClassifier().var_smoothing == model.var_smoothing

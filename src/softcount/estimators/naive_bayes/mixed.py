@@ -41,7 +41,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
         whole numbers with at most ten different values categorical, other numbers Gaussian.
     alpha : float, default=1.0
         Pseudo-count of the discrete families; pseudo-rows at the overall mean for others but the Gaussian.
-    var_smoothing : float, default=1e-9
+    var_smoothing : float, default=1e-3
         Smallest variance of a Gaussian column in any class, as a share of the column's own variance.
     shared_variance : bool, default=False
         One variance per Gaussian column for all classes.
@@ -78,7 +78,7 @@ class NaiveBayes(TableRows, DiscreteNaiveBayes):
         *,
         families: Any = None,
         alpha: Any = 1.0,
-        var_smoothing: float = 1e-9,
+        var_smoothing: float = 1e-3,
         shared_variance: bool = False,
         fit_prior: bool = True,
         class_prior: Any = None,

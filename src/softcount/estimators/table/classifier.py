@@ -68,7 +68,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         Whether words are counted or only their occurrence; "auto" decides by cross-validation.
     alpha : "auto" or float, default="auto"
         Pseudo-count of words and categories; "auto" decides between 1 and 0.1 by cross-validation.
-    var_smoothing : float, default=1e-9
+    var_smoothing : float, default=1e-3
         Smallest variance of a column of numbers in any class, as a share of the column's own variance.
     missing_marks : sequence of str, optional
         Texts that stand for a missing value; by default the empty text, "?", "NA" and the like.
@@ -108,7 +108,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         text: Any = None,
         event_model: str = "auto",
         alpha: Any = "auto",
-        var_smoothing: float = 1e-9,
+        var_smoothing: float = 1e-3,
         missing_marks: Any = None,
         fit_prior: bool = True,
         class_prior: Any = None,
