@@ -99,7 +99,8 @@ def test_ctrl_c_among_many_starts_ends_all_of_them(monkeypatch):
 
     def interrupted(self, params, chunks):
         passes.append(1)
-        if len(passes) == 20:
+        # Each of the starts has been counted under a few times by then.
+        if len(passes) == 90:
             raise KeyboardInterrupt
         return tally(self, params, chunks)
 
@@ -108,7 +109,7 @@ def test_ctrl_c_among_many_starts_ends_all_of_them(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         mixture.fit(np.random.default_rng(1).integers(0, 2, size=(300, 8)))
     # Short runs that had ended are not run to their ends.
-    assert len(passes) < 60
+    assert len(passes) < 130
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGTERM as batch systems send it")
