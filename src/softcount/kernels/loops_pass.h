@@ -31,11 +31,11 @@ struct slots {
     struct slot *slot;
 };
 
-/* The room of one run, in rows of `padded` doubles: a table of probabilities, counts of the same shape, the weights of
- * the classes, and the sums of the responsibilities. */
+/* The room of one run, in rows of `padded` doubles: a table of probabilities, counts of the same shape, and the weights
+ * of the classes. */
 struct run_room {
     ptrdiff_t padded;
-    double *prob, *count, *weight, *total;
+    double *prob, *count, *weight;
 };
 
 /* Rows first … first + n - 1 of a pass in one run: where their cells point to, in bytes. */
@@ -54,11 +54,11 @@ static double *aligned_room(size_t n, void **whole) {
     return *whole ? (double *)(((uintptr_t)*whole + 63) & ~(uintptr_t)63) : NULL;
 }
 
-static ptrdiff_t room_size(const struct slots *slots, ptrdiff_t padded) { return 2 * (slots->n_rows + 1) * padded; }
+static ptrdiff_t room_size(const struct slots *slots, ptrdiff_t padded) { return (2 * slots->n_rows + 1) * padded; }
 
 static struct run_room room_at(double *room, const struct slots *slots, ptrdiff_t padded) {
     ptrdiff_t table = slots->n_rows * padded;
-    struct run_room of = {padded, room, room + table, room + 2 * table, room + 2 * table + padded};
+    struct run_room of = {padded, room, room + table, room + 2 * table};
     return of;
 }
 
@@ -66,9 +66,11 @@ static ptrdiff_t level_count(const struct codes_pass *pass, ptrdiff_t j) {
     return (ptrdiff_t)(pass->offsets[j + 1] - pass->offsets[j]);
 }
 
-/* Neighboring columns share a slot while its table is small: `most` rows at most. The answer is how many rows all have. */
+/* Neighboring columns share a slot while its table is small: `most` rows at most. Without any column there is one slot of
+ * one row, for the first slot's counts are those of the classes as well. The answer is how many rows all have. */
 static ptrdiff_t deal_columns(const struct codes_pass *pass, ptrdiff_t most, struct slots *slots) {
-    slots->n = slots->n_rows = 0;
+    slots->slot[0] = (struct slot){0, 0, 1, 0};
+    slots->n = slots->n_rows = pass->codes->n_features == 0;
     for (ptrdiff_t j = 0; j < pass->codes->n_features; j++) {
         ptrdiff_t size = level_count(pass, j) + 1;
         struct slot *last = slots->slot + slots->n - 1;
@@ -91,12 +93,12 @@ static void fill_exp(const double *log_prob, ptrdiff_t n_classes, double *to, pt
 }
 
 /* The products of a slot's columns, one column more at a time: row r so far becomes the rows r * size + l. The last level
- * is a missing cell, of probability one. From the back, so that no row is written over before it is read; `level` is
- * room for the levels of a column. */
+ * is a missing cell, of probability one; the first slot's products have the class weights as well. From the back, so
+ * that no row is written over before it is read; `level` is room for the levels of a column. */
 static void fill_slot(const struct codes_pass *pass, ptrdiff_t run, const struct slot *slot, ptrdiff_t padded,
-                      double *prob, double *level) {
+                      const double *weight, double *prob, double *level) {
     ptrdiff_t n = pass->n_classes, row_length = n * pass->n_runs, n_rows = 1;
-    for (ptrdiff_t k = 0; k < padded; k++) prob[k] = 1.0;
+    for (ptrdiff_t k = 0; k < padded; k++) prob[k] = slot->start == 0 ? weight[k] : 1.0;
     for (ptrdiff_t j = slot->first; j < slot->first + slot->n; j++) {
         ptrdiff_t size = level_count(pass, j) + 1;
         for (ptrdiff_t l = 0; l < size - 1; l++)
@@ -111,7 +113,8 @@ static void fill_slot(const struct codes_pass *pass, ptrdiff_t run, const struct
     }
 }
 
-/* The counts of a slot's rows to the levels of its columns, from the last column to the first, whose rows are summed. */
+/* The counts of a slot's rows to the levels of its columns, from the last column to the first, over which the rows are
+ * summed: the first row ends as the sum of all. */
 static void deal_counts(const struct codes_pass *pass, ptrdiff_t run, const struct slot *slot, ptrdiff_t padded,
                         double *count) {
     ptrdiff_t n = pass->n_classes, row_length = n * pass->n_runs, n_rows = slot->n_rows;
@@ -136,17 +139,18 @@ static void deal_counts(const struct codes_pass *pass, ptrdiff_t run, const stru
 }
 
 static void begin_run(const struct codes_pass *pass, const struct slots *slots, ptrdiff_t run, struct run_room room) {
-    for (ptrdiff_t s = 0; s < slots->n; s++)
-        fill_slot(pass, run, slots->slot + s, room.padded, room.prob + slots->slot[s].start * room.padded, room.count);
     fill_exp(pass->log_weights + run * pass->n_classes, pass->n_classes, room.weight, room.padded);
+    for (ptrdiff_t s = 0; s < slots->n; s++) {
+        double *prob = room.prob + slots->slot[s].start * room.padded;
+        fill_slot(pass, run, slots->slot + s, room.padded, room.weight, prob, room.count);
+    }
     memset(room.count, 0, (size_t)(slots->n_rows * room.padded) * sizeof *room.count);
-    memset(room.total, 0, (size_t)room.padded * sizeof *room.total);
 }
 
 static void end_run(const struct codes_pass *pass, const struct slots *slots, ptrdiff_t run, struct run_room room) {
     for (ptrdiff_t s = 0; s < slots->n; s++)
         deal_counts(pass, run, slots->slot + s, room.padded, room.count + slots->slot[s].start * room.padded);
-    for (ptrdiff_t k = 0; k < pass->n_classes; k++) pass->class_weight[run * pass->n_classes + k] += room.total[k];
+    for (ptrdiff_t k = 0; k < pass->n_classes; k++) pass->class_weight[run * pass->n_classes + k] += room.count[k];
 }
 
 static inline double *room_row(const double *base, uint32_t at) { return (double *)((uintptr_t)base + at); }
@@ -177,9 +181,6 @@ static double logarithmic_row(const struct pass_rows *rows, ptrdiff_t i, double 
 INLINE void multiply_rows(const struct pass_rows *rows, double *prob, double *sums, const int shape) {
     ptrdiff_t d = rows->slots->n, vecs = shape ? shape : rows->room.padded / LANES;
     const double *table = rows->room.prob;
-    vec weight[PASS_VECS];
-    UNROLL
-    for (int v = 0; v < shape; v++) weight[v] = load(rows->room.weight + v * LANES);
     for (ptrdiff_t i = 0; i < rows->n; i++) {
         const uint32_t *at = rows->at + i * d;
         double *to = prob + i * rows->room.padded;
@@ -187,8 +188,8 @@ INLINE void multiply_rows(const struct pass_rows *rows, double *prob, double *su
         if (shape) {
             vec product[PASS_VECS];
             UNROLL
-            for (int v = 0; v < shape; v++) product[v] = weight[v];
-            for (ptrdiff_t j = 0; j < d; j++) {
+            for (int v = 0; v < shape; v++) product[v] = load(room_row(table, at[0]) + v * LANES);
+            for (ptrdiff_t j = 1; j < d; j++) {
                 const double *cell = room_row(table, at[j]);
                 UNROLL
                 for (int v = 0; v < shape; v++) product[v] *= load(cell + v * LANES);
@@ -199,8 +200,8 @@ INLINE void multiply_rows(const struct pass_rows *rows, double *prob, double *su
             UNROLL
             for (int v = 0; v < shape; v++) store(to + v * LANES, product[v]);
         } else {
-            memcpy(to, rows->room.weight, (size_t)rows->room.padded * sizeof *to);
-            for (ptrdiff_t j = 0; j < d; j++)
+            memcpy(to, room_row(table, at[0]), (size_t)rows->room.padded * sizeof *to);
+            for (ptrdiff_t j = 1; j < d; j++)
                 for (ptrdiff_t v = 0; v < vecs; v++)
                     store(to + v * LANES, load(to + v * LANES) * load(room_row(table, at[j]) + v * LANES));
             sum = load(to);
@@ -234,19 +235,16 @@ static void weigh_rows(struct pass_rows *rows, double *prob, double *sums) {
     rows->log_likelihood += sum_lanes(log_likelihood);
 }
 
-/* The responsibilities of the rows into the counts of their cells, and into the class weights. */
+/* The responsibilities of the rows into the counts of their slots. */
 INLINE void count_rows(const struct pass_rows *rows, const double *prob, const double *scale, const int shape) {
     ptrdiff_t d = rows->slots->n, vecs = shape ? shape : rows->room.padded / LANES;
-    double *counts = rows->room.count, *total = rows->room.total;
+    double *counts = rows->room.count;
     for (ptrdiff_t i = 0; i < rows->n; i++) {
         const uint32_t *at = rows->at + i * d;
         const double *from = prob + i * rows->room.padded;
         vec factor = splat(scale[i]), resp[PASS_VECS];
         UNROLL
-        for (int v = 0; v < shape; v++) {
-            resp[v] = load(from + v * LANES) * factor;
-            store(total + v * LANES, load(total + v * LANES) + resp[v]);
-        }
+        for (int v = 0; v < shape; v++) resp[v] = load(from + v * LANES) * factor;
         for (ptrdiff_t j = 0; shape && j < d; j++) {
             double *to = room_row(counts, at[j]);
             UNROLL
@@ -254,7 +252,6 @@ INLINE void count_rows(const struct pass_rows *rows, const double *prob, const d
         }
         for (ptrdiff_t v = 0; !shape && v < vecs; v++) {
             vec one = load(from + v * LANES) * factor;
-            store(total + v * LANES, load(total + v * LANES) + one);
             for (ptrdiff_t j = 0; j < d; j++) {
                 double *to = room_row(counts, at[j]) + v * LANES;
                 store(to, load(to) + one);
