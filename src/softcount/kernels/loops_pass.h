@@ -66,8 +66,8 @@ static ptrdiff_t level_count(const struct codes_pass *pass, ptrdiff_t j) {
     return (ptrdiff_t)(pass->offsets[j + 1] - pass->offsets[j]);
 }
 
-/* Neighboring columns share a slot while its table is small: `most` rows at most. Without any column there is one slot of
- * one row, for the first slot's counts are those of the classes as well. The answer is how many rows all have. */
+/* Neighboring columns share a slot while its table is small: `most` rows at most. Without any column there is one slot
+ * of one row, for the first slot's counts are those of the classes as well. The answer is how many rows all have. */
 static ptrdiff_t deal_columns(const struct codes_pass *pass, ptrdiff_t most, struct slots *slots) {
     slots->slot[0] = (struct slot){0, 0, 1, 0};
     slots->n = slots->n_rows = pass->codes->n_features == 0;
@@ -92,8 +92,8 @@ static void fill_exp(const double *log_prob, ptrdiff_t n_classes, double *to, pt
     for (ptrdiff_t k = 0; k < padded; k += LANES) store(to + k, exp_of_nonpositive(load(to + k)));
 }
 
-/* The products of a slot's columns, one column more at a time: row r so far becomes the rows r * size + l. The last level
- * is a missing cell, of probability one; the first slot's products have the class weights as well. From the back, so
+/* The products of a slot's columns, one column more at a time: row r so far becomes the rows r * size + l. The last
+ * level is a missing cell, of probability one; the first slot's products have the class weights as well. From the back, so
  * that no row is written over before it is read; `level` is room for the levels of a column. */
 static void fill_slot(const struct codes_pass *pass, ptrdiff_t run, const struct slot *slot, ptrdiff_t padded,
                       const double *weight, double *prob, double *level) {
@@ -277,8 +277,8 @@ PASS_WITH_SHAPE(6)
 PASS_WITH_SHAPE(7)
 PASS_WITH_SHAPE(8)
 
-/* Where one slot of each row points to, in bytes; the answer is not zero if a cell is out of range. A missing cell has the
- * code -1, the largest number without a sign. */
+/* Where one slot of each row points to, in bytes; the answer is not zero if a cell is out of range. A missing cell has
+ * the code -1, the largest number without a sign. */
 INLINE uint32_t find_slot(const int32_t *codes, ptrdiff_t d, ptrdiff_t n_rows, const uint32_t *size, uint32_t start,
                           uint32_t row_bytes, uint32_t *at, ptrdiff_t n_slots, const ptrdiff_t n) {
     uint32_t wrong = 0;
