@@ -169,3 +169,18 @@ def test_a_lost_cluster_is_told_in_its_own_words(capsys):
 def test_what_the_system_says_is_told_as_a_sentence(error, told, capsys):
     assert _tell(error) == 1
     assert capsys.readouterr().err == f"Error: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [((), "nothing was written"), (("--checkpoint=kept",), "with --resume the fit goes on from its checkpoints")],
+)
+def test_an_interruption_says_what_is_left_of_the_fit(command, messages, monkeypatch, capsys, *, more, told):
+    from softcount.estimators.table import TableClassifier
+
+    def interrupted(*given, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TableClassifier, "fit", interrupted)
+    assert command("train", messages, "--label", "label", "--quiet", *more) == 130
+    assert f"Interrupted; {told}." in capsys.readouterr().err

@@ -100,7 +100,10 @@ def run(arguments: Sequence[str]) -> int:
         error.show(sys.stderr)
         return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("\nInterrupted; nothing was written.\n")
+        # A fit that keeps checkpoints has written those.
+        kept = any(argument.partition("=")[0] == "--checkpoint" for argument in arguments)
+        left = "with --resume the fit goes on from its checkpoints" if kept else "nothing was written"
+        sys.stderr.write(f"\nInterrupted; {left}.\n")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has had enough, as `head` does.
