@@ -67,6 +67,29 @@ def test_seeds_fall_into_different_clusters_and_avoid_taken_places():
     assert (spread_seeds(places, weight, 5, rng) < 50).all()
 
 
+def test_a_seed_is_the_row_that_the_generator_would_choose():
+    rng = np.random.default_rng(0)
+    places, weight = [rng.normal(size=(40, 2))], rng.random(40)
+    first, second = spread_seeds(places, weight, 2, np.random.default_rng(5))
+    chooser = np.random.default_rng(5)
+    assert first == chooser.choice(40, p=weight / weight.sum())
+    chance = weight * distances(places, at_rows(places, np.array([first])))[:, 0]
+    assert second == chooser.choice(40, p=chance / chance.sum())
+
+
+@pytest.mark.parametrize(("n_rows", "are_kept"), [(50, True), (70_000, False)])
+def test_coordinates_of_few_rows_are_found_once_for_every_kind_of_family(n_rows, are_kept):
+    rows = Chunks((DenseBlock(np.arange(2.0 * n_rows).reshape(-1, 2)),), rows_per_chunk=1024)
+    prior = (PseudoCounts(np.array(1.0)),)
+    first, again = (
+        coordinates(MixtureModel((FAMILIES["gaussian"](),), prior, np.arange(2), 2), rows)[0] for _ in range(2)
+    )
+    counts = coordinates(MixtureModel((FAMILIES["poisson"](),), prior, np.arange(2), 2), rows)[0]
+    assert (first is again) == are_kept
+    assert_allclose(first, again, rtol=0.0)
+    assert_allclose(counts, 2.0 * np.sqrt(rows.blocks[0].values))
+
+
 def test_rows_that_are_all_equal_can_still_be_seeds():
     rows = spread_seeds([np.ones((6, 2))], np.ones(6), 3, np.random.default_rng(0))
     assert len(rows) == 3

@@ -84,6 +84,15 @@ def test_a_model_is_not_saved_into_a_folder_that_is_not_there(tmp_path):
     assert ".part" not in str(caught.value)
 
 
+def test_a_folder_is_neither_written_nor_read_as_a_model(tmp_path):
+    model = MultinomialNB().fit([[1, 0], [0, 1]], ["a", "b"])
+    with pytest.raises(IsADirectoryError, match=r"it is a folder. Give the name of a file, such as .*model.softcount"):
+        model.save(tmp_path)
+    with pytest.raises(IsADirectoryError, match="is a folder, and a model is one file"):
+        softcount.load(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_checkpoints_are_not_kept_in_a_file(tmp_path):
     place = tmp_path / "taken"
     place.write_text("mine")

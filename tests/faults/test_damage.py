@@ -12,6 +12,8 @@ import pytest
 
 import softcount
 from softcount._errors import InputError
+from softcount.estimators.table import TableClassifier
+from softcount.inputs.raw_table import RawTable
 from softcount.persist import checkpoints as module
 from softcount.persist.container import read_container, write_container
 from studies.checkpoints.jobs import JOBS, bits_of
@@ -120,6 +122,44 @@ def test_linear_models_refuse_other_data_as_well(tmp_path, estimator):
         estimator.fit(X, y)
     with pytest.raises(InputError, match="other data"), softcount.checkpoints(tmp_path, resume=True):
         estimator.fit(X, 1 - y)
+
+
+def some_labels(n_rows):
+    return [None if row % 5 else "ab"[row // 5 % 2] for row in range(n_rows)]
+
+
+def numbers(seed):
+    return np.random.default_rng(seed).normal(size=(200, 2))
+
+
+def texts(seed):
+    rng = np.random.default_rng(seed)
+    return {"text": [" ".join(rng.choice(["red", "blue", "green", "sky", "sea"], 6)) for _ in range(200)]}
+
+
+def texts_elsewhere(seed):
+    table = RawTable(texts(seed), range(200))
+    return lambda: iter([(table, np.array(["a", "b"] * 100, dtype=object))])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "rows", "y"),
+    [
+        (softcount.GaussianNB(), numbers, some_labels(200)),
+        (softcount.GaussianNB(unlabeled_weight=0.0, calibrate="isotonic"), numbers, some_labels(200)),
+        (TableClassifier(), texts, some_labels(200)),
+        (TableClassifier(unlabeled_weight=0.0), texts, ["a", "b"] * 100),
+        (TableClassifier(unlabeled_weight=0.0), texts_elsewhere, None),
+    ],
+)
+def test_what_folds_of_other_data_came_to_is_not_taken_for_their_own(tmp_path, estimator, rows, y):
+    given = (lambda seed: (rows(seed), y)) if y is not None else (lambda seed: (rows(seed),))
+    with softcount.checkpoints(tmp_path, seconds=0.0):
+        estimator.fit(*given(0))
+    with softcount.checkpoints(tmp_path, resume=True):
+        estimator.fit(*given(0))
+    with pytest.raises(InputError, match="other data"), softcount.checkpoints(tmp_path, resume=True):
+        estimator.fit(*given(1))
 
 
 def test_no_file_holds_anything_that_could_be_run(written):

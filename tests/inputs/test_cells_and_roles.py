@@ -132,6 +132,12 @@ def test_stray_cells_are_found_in_every_way_of_writing_numbers_and_named_where_t
         role([*numbers, "-", "x", "y"])
 
 
+def test_a_column_that_is_to_hold_numbers_names_the_cell_that_is_none_however_the_others_are_written() -> None:
+    for numbers in (["1.5", "2.25", "7"], ["1,234.5", "2,222.0", "3,111.75"], ["1.234,5", "17,25", "3.111,7"]):
+        with pytest.raises(InputError, match=r"'x' is to be a number, but row 3 holds 'oops'"):
+            decide_roles({"x": [*numbers, "oops"]}, {"x": "number"})
+
+
 def test_spaces_around_a_mark_do_not_count_however_many_there_are() -> None:
     cells = ["NA" + " " * 100, "\u00a0?", " " * 50, "not NA", "NANANANANANA", "n/a", 1.5, math.nan]
     assert find_missing(cells).tolist() == [True, True, True, False, False, True, False, True]

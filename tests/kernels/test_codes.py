@@ -125,6 +125,35 @@ def test_rows_that_are_found_a_part_at_a_time_are_counted_once(kernels, n_column
     np.testing.assert_allclose(found, -n_rows * n_columns * np.log(3.0), rtol=1e-3)
 
 
+@pytest.mark.parametrize("n_rows", [40, 2000])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_neighboring_columns_of_few_levels_are_counted_as_each_would_be(kernels, n_rows, dtype):
+    rng = np.random.default_rng(1)
+    n_levels = np.array([2, 2, 2, 5, 5, 1, 1, 1, 70, 3, 7, 7, 2])
+    offsets = np.concatenate([[0], np.cumsum(n_levels)])
+    codes = rng.integers(0, n_levels, (n_rows, n_levels.size)).astype(dtype)
+    missing = 255 if dtype == "uint8" else -1
+    codes[rng.random(codes.shape) < 0.1] = missing
+    table, weight = -2.0 * rng.random((int(offsets[-1]), 3)), rng.integers(0, 3, n_rows).astype(float)
+    table[[0, 4, 20], [0, 1, 2]] = -np.inf
+    X, log_weights = specification.one_hot(codes.astype(np.int64), offsets, missing), np.log([0.2, 0.3, 0.5])
+    scores, _ = specification.scores(X, table, np.tile(log_weights, (n_rows, 1)))
+    resp, _, log_likelihood = specification.normalize_rows(scores, weight, log_weights)
+    expected, _ = specification.accumulate(X, resp, np.zeros(table.shape))
+    counts, class_weight, found = one_pass(kernels, codes, offsets, table, log_weights, weight=weight)
+    np.testing.assert_allclose(counts, expected, rtol=1e-12, atol=1e-100)
+    np.testing.assert_allclose(class_weight, resp.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found[0], log_likelihood, rtol=1e-12)
+
+
+@pytest.mark.parametrize("column", [0, 1, 11])
+def test_a_code_out_of_range_is_named_by_its_place_though_its_column_shares_a_table(kernels, column):
+    codes, offsets = np.zeros((2000, 12), np.int8), np.arange(13) * 5
+    codes[1500, column], codes[1501, 3], codes[3, 4] = 5, 7, -1
+    with pytest.raises(IndexError, match=rf"codes\[1500, {column}\] is 5"):
+        one_pass(kernels, codes, offsets, np.full((60, 2), -1.6), np.full(2, -0.7))
+
+
 def test_rows_whose_probability_would_underflow_are_counted_all_the_same(kernels):
     codes, offsets = np.zeros((20, 40), np.int8), np.arange(41)
     table = np.column_stack([np.full(40, -30.0), np.full(40, -30.0), np.full(40, -30.5)])

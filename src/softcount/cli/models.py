@@ -19,6 +19,8 @@ def load_model(path: str) -> Any:
     from softcount.cli.readers.sources import similar_file
     from softcount.persist import load
 
+    if Path(path).is_dir():
+        raise DataError(f"{path}: this is a folder; give the model file that 'softcount train' wrote.")
     if not Path(path).is_file():
         raise DataError(f"{path}: there is no such model file{similar_file(Path(path))}")
     return load(path)

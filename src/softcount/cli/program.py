@@ -110,6 +110,15 @@ def run(arguments: Sequence[str]) -> int:
         return _tell(error)
 
 
+def _told_by_system(error: OSError) -> str:
+    """What a file that cannot be read or written is said about; a full disk does not say which file it was."""
+    if error.strerror is None:
+        return str(error)
+    if error.filename is None:
+        return f"{error.strerror}, while a file was read or written."
+    return f"{error.filename}: {error.strerror}."
+
+
 def _tell(error: Exception) -> int:
     from softcount._errors import InputError
     from softcount.cli.wording import printable
@@ -125,7 +134,7 @@ def _tell(error: Exception) -> int:
     elif isinstance(error, ConnectionError):
         message, code = str(error), ExitCode.FAILURE
     elif isinstance(error, OSError):
-        message, code = f"{error.filename or 'a file'}: {error.strerror or error}.", ExitCode.FAILURE
+        message, code = _told_by_system(error), ExitCode.FAILURE
     else:
         message = f"Something unforeseen went wrong ({type(error).__name__}: {error}). SOFTCOUNT_DEBUG=1 shows where."
         code = ExitCode.FAILURE

@@ -257,6 +257,8 @@ class Chunks(Rows):
         self._indexed: dict[int, tuple[Block, ...]] | None = None
         #: Left here by :func:`~softcount.core.patterns.find_patterns`.
         self.patterns: Patterns | None = None
+        #: Left here by :func:`~softcount.core.seeding.coordinates`, for every start asks for them.
+        self.coordinates: dict[tuple[type, ...], list[Any]] = {}
 
     def like(self, blocks: tuple[Block, ...], labels: Labels | None, weight: FloatArray | None) -> Chunks:
         """Other rows on the same grid."""

@@ -29,11 +29,20 @@ Coordinates: TypeAlias = list[Any]
 #: One table of centers per block.
 Centers: TypeAlias = list[FloatArray]
 
+#: Coordinates of so few numbers (a megabyte) are kept beside the rows, for every start asks for the same.
+REMEMBERED = 2**17
+
 
 def coordinates(model: MixtureModel, chunks: Chunks) -> Coordinates:
-    """The rows' coordinates, block by block."""
+    """The rows' coordinates, block by block; not to be written to."""
+    kinds = tuple(type(family) for family in model.families)
+    if kinds in chunks.coordinates:
+        return chunks.coordinates[kinds]
     weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight
-    return [_place(family, block, weight) for family, block in zip(model.families, chunks.blocks, strict=True)]
+    found = [_place(family, block, weight) for family, block in zip(model.families, chunks.blocks, strict=True)]
+    if chunks.n_rows * row_width(chunks) <= REMEMBERED:
+        chunks.coordinates[kinds] = found
+    return found
 
 
 def _place(family: ColumnFamily | Membership, block: Block, weight: FloatArray) -> Any:
@@ -143,7 +152,9 @@ def spread_seeds(
         total = float(chance.sum())
         if not total > 0.0:
             chance, total = weight, float(weight.sum())
-        row = int(rng.choice(weight.shape[0], p=chance / total))
+        # What rng.choice draws, to the same seed, without its look at every chance.
+        reached = (chance / total).cumsum()
+        row = int((reached / reached[-1]).searchsorted(rng.random(), side="right"))
         seeds.append(row)
         new = distances(places, at_rows(places, np.array([row])), squares)[:, 0]
         gap = new if gap is None else np.minimum(gap, new)

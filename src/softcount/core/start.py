@@ -285,7 +285,9 @@ def _assignment(kind: str, model: MixtureModel, chunks: Chunks, rng: np.random.G
     weight = np.ones(chunks.n_rows) if chunks.weight is None else chunks.weight
     places = coordinates(model, chunks)
     wanting = _components_without_rows(model, chunks)
-    started = np.setdiff1d(np.arange(model.n_components), wanting)
+    is_started = np.ones(model.n_components, dtype=bool)
+    is_started[wanting] = False
+    started = np.flatnonzero(is_started)
     open_weight, taken = weight, None
     if started.size:
         assert chunks.labels is not None

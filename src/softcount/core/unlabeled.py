@@ -27,6 +27,7 @@ from softcount.core.crossfit import HeldOut, brier
 from softcount.core.distant_candidates import DistantCandidates
 from softcount.core.execute import Executor
 from softcount.core.fold_fits import FIRST_LOOK, CrossFit, cross_fit, fold_passes
+from softcount.core.journal import rows_digest
 from softcount.core.learn import Learned, Plan
 from softcount.core.mixture import MixtureModel
 from softcount.core.verdict import Verdict, interrupted_verdict, no_evidence, weigh_up
@@ -97,6 +98,8 @@ def choose(model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan, te
     tell : callable or None
         Is told how the comparison comes along.
     """
+    # What the folds of an earlier fit came to is asked for before any loop over all rows is.
+    plan.journal.bind(lambda: rows_digest(chunks))
     candidates = _candidates_on(chunks).prepare(model, executor, chunks, plan)
     n_labeled, n_unlabeled, twice = candidates.n_known, candidates.n_unlabeled, candidates.every_class_twice
     folds = CrossFit(candidates, tell=tell)
@@ -135,6 +138,7 @@ def held_out_as_given(
     model: MixtureModel, executor: Executor, chunks: Rows, plan: Plan, *, n_iter: int, tell: Tell | None = None
 ) -> HeldOut:
     """Cross-fitted log-posteriors of the labeled rows under the model as it is, for calibration."""
+    plan.journal.bind(lambda: rows_digest(chunks))
     candidates = _candidates_on(chunks).as_given(model, executor, chunks, plan)
     return cross_fit(candidates, fold_passes(candidates, n_iter), (GIVEN,), tell)
 

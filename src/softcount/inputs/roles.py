@@ -109,8 +109,9 @@ def _as_asked(
     if role in ("number", "count"):
         style = number_style(cells, missing)
         if style is None:
-            _, wrong = parse_numbers(cells, missing, "plain")
-            first = int(wrong[0])
+            # The way in which most cells are numbers is the one that the others depart from.
+            found = [parse_numbers(cells, missing, style)[1] for style in NUMBER_STYLES]
+            first = int(min(found, key=len)[0])
             raise InputError(f"Column {name!r} is to be a {role}, but {where(first)} holds {cells[first]!r} there.")
         return ColumnRole(name, role, "as asked", style)
     if role == "date":

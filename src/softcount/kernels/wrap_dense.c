@@ -127,7 +127,7 @@ WRAPPER(wrap_codes_pass) {
     if (n_runs == 0 || n_columns == 0 || n_columns % n_runs != 0)
         fail(&call, PyExc_ValueError, "codes_pass: %zd columns are no whole number of classes for %zd runs.", n_columns,
              n_runs);
-    else if ((double)(n_levels + 1) * (double)(n_columns / n_runs + 8) * 8.0 > (double)UINT32_MAX)
+    else if ((double)(n_levels + codes.n_features) * (double)(n_columns / n_runs + 8) * 8.0 > (double)UINT32_MAX)
         fail(&call, PyExc_ValueError, "codes_pass: a table of %zd levels and %zd classes is too large.", n_levels,
              n_columns / n_runs);
     if (!call.failed) {

@@ -67,6 +67,11 @@ def write_container(path: str | os.PathLike[str], tree: Any, arrays: Arrays) -> 
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"{str(path)!r} cannot be written: there is no folder {str(folder)!r}. Make it first.")
+    if Path(path).is_dir():
+        raise IsADirectoryError(
+            f"{str(path)!r} cannot be written: it is a folder. Give the name of a file, such as "
+            f"{str(Path(path) / 'model.softcount')!r}."
+        )
     with whole_file(path) as file:
         file.write(struct.pack("<Q", len(text)))
         file.write(text)
@@ -76,6 +81,11 @@ def write_container(path: str | os.PathLike[str], tree: Any, arrays: Arrays) -> 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
     """The tree and the arrays of a file, every claim of its header checked first."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(
+            f"{os.fspath(path)!r} is a folder, and a model is one file. Give the file that `softcount train` or `save` "
+            "wrote."
+        )
     size = Path(path).stat().st_size
     with Path(path).open("rb") as file:
         start = file.read(8)

@@ -59,7 +59,13 @@ _model_options = with_options(
 
 @click.command("train", short_help="Learn a model.")
 @click.argument("data", nargs=-1, required=True)
-@click.option("-l", "--label", metavar="COLUMN", help="The column with the labels; empty cells are rows to be labeled.")
+@click.option(
+    "-l",
+    "--label",
+    metavar="COLUMN",
+    help="The column with the labels; empty cells are rows to be labeled. [default: the one column that is named "
+    "label, class, category, target or y]",
+)
 @click.option("-o", "--output", metavar="FILE", help="The model file. [default: like DATA, ending in .softcount]")
 @data_options
 @_model_options

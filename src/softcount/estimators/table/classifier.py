@@ -16,6 +16,7 @@ from softcount.core.candidates import FULL, GIVEN, NONE
 from softcount.core.chunks import Chunks, Rows
 from softcount.core.crossfit import HeldOut
 from softcount.core.execute import Executor, resolve_n_jobs
+from softcount.core.journal import rows_digest
 from softcount.core.learn import Learned, Plan, learn, warn_about
 from softcount.core.mixture import CLASSES, MixtureModel
 from softcount.core.unlabeled import can_choose, choose, held_out_as_given
@@ -272,6 +273,7 @@ class TableClassifier(TablesElsewhere, BaseNaiveBayes):
         self._tell("choosing the event model and smoothing")
         grid = grid_for_folds(make_model(self._settings()[0]))
         chunks = Chunks(blocks, labels, weight, **grid)
+        plan.journal.bind(lambda: rows_digest(chunks))
         self.setting_, self.setting_scores_ = choose_setting(
             self._settings(), make_model, self._as_events, executor=executor, chunks=chunks, plan=plan
         )

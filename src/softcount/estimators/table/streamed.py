@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from softcount._errors import InputError
 from softcount.core.chunks import Chunk, Chunks, DistantRows, Rows
 from softcount.core.execute import Executor
+from softcount.core.journal import rows_digest
 from softcount.core.mixture import MixtureModel
 from softcount.core.sampling import Wanted, draw_rows, gather
 from softcount.estimators._choosing import Outcome
@@ -256,6 +257,7 @@ class TablesElsewhere:
         executor, plan, settings = this._executor(), this._plan(), this._settings()
         self.setting_ = settings[0]
         rows: Any = rows_for(this._make_model(blocks, classes), blocks, None, None)
+        plan.journal.bind(lambda: rows_digest(rows))
 
         def make_model(setting: Setting) -> MixtureModel:
             self.setting_ = setting
