@@ -156,3 +156,31 @@ def test_what_does_not_go_together_is_refused(command, tmp_path, messages, train
 def test_a_lost_cluster_is_told_in_its_own_words(capsys):
     assert _tell(ConnectionError("The Dask cluster was lost.")) == 1
     assert capsys.readouterr().err == "Error: The Dask cluster was lost.\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device, while a file was read or written."),
+        (OSError(13, "Permission denied", "there.csv"), "there.csv: Permission denied."),
+        (FileNotFoundError("'x/y' cannot be written. Make 'x' first."), "'x/y' cannot be written. Make 'x' first."),
+    ],
+)
+def test_what_the_system_says_is_told_as_a_sentence(error, told, capsys):
+    assert _tell(error) == 1
+    assert capsys.readouterr().err == f"Error: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [((), "nothing was written"), (("--checkpoint=kept",), "with --resume the fit goes on from its checkpoints")],
+)
+def test_an_interruption_says_what_is_left_of_the_fit(command, messages, monkeypatch, capsys, *, more, told):
+    from softcount.estimators.table import TableClassifier
+
+    def interrupted(*given, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TableClassifier, "fit", interrupted)
+    assert command("train", messages, "--label", "label", "--quiet", *more) == 130
+    assert f"Interrupted; {told}." in capsys.readouterr().err

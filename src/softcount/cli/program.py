@@ -100,7 +100,10 @@ def run(arguments: Sequence[str]) -> int:
         error.show(sys.stderr)
         return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("\nInterrupted; nothing was written.\n")
+        # A fit that keeps checkpoints has written those.
+        kept = any(argument.partition("=")[0] == "--checkpoint" for argument in arguments)
+        left = "with --resume the fit goes on from its checkpoints" if kept else "nothing was written"
+        sys.stderr.write(f"\nInterrupted; {left}.\n")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has had enough, as `head` does.
@@ -108,6 +111,15 @@ def run(arguments: Sequence[str]) -> int:
         return ExitCode.OK
     except Exception as error:
         return _tell(error)
+
+
+def _told_by_system(error: OSError) -> str:
+    """What a file that cannot be read or written is said about; a full disk does not say which file it was."""
+    if error.strerror is None:
+        return str(error)
+    if error.filename is None:
+        return f"{error.strerror}, while a file was read or written."
+    return f"{error.filename}: {error.strerror}."
 
 
 def _tell(error: Exception) -> int:
@@ -125,7 +137,7 @@ def _tell(error: Exception) -> int:
     elif isinstance(error, ConnectionError):
         message, code = str(error), ExitCode.FAILURE
     elif isinstance(error, OSError):
-        message, code = f"{error.filename or 'a file'}: {error.strerror or error}.", ExitCode.FAILURE
+        message, code = _told_by_system(error), ExitCode.FAILURE
     else:
         message = f"Something unforeseen went wrong ({type(error).__name__}: {error}). SOFTCOUNT_DEBUG=1 shows where."
         code = ExitCode.FAILURE
