@@ -24,7 +24,7 @@ def test_training_writes_a_model_and_says_what_it_did(
     told = done.stderr.decode()
     assert done.returncode == 0, told
     assert done.stdout == b"Model written to messages.softcount\nReport written to messages.report.html\n"
-    assert "847 rows, 60 with a label, 787 without" in told
+    assert "847 rows, 60 with a label, 787 without; labels are those of 'label'" in told
     assert "id      id" in told
     assert "text    text" in told
     assert "accuracy" in told

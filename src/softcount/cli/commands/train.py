@@ -219,7 +219,8 @@ def _tell(report: Report, notes: Sequence[str], console: Console) -> None:
     from softcount.report import as_text
 
     unlabeled = report.n_rows - report.n_labeled
-    console.heading(f"{report.n_rows:,} rows, {report.n_labeled:,} with a label, {unlabeled:,} without")
+    told = f"{report.n_rows:,} rows, {report.n_labeled:,} with a label, {unlabeled:,} without"
+    console.heading(f"{told}; labels are those of {report.label!r}")
     for line in [*as_text.class_lines(report.classes), "", *as_text.column_lines(report.columns), ""]:
         console.note(line)
     if report.evaluation is None:
